@@ -1,0 +1,92 @@
+// swift-tools-version: 6.0
+// The house of Veilring: one target per room. A target imports only what stands below it (CONTRIBUTING.md has the map,
+// Tests/TidyTests enforces it). No outside Swift package: system libraries come from Debian (scripts/setup).
+
+import PackageDescription
+
+let package = Package(
+    name: "veilring",
+    products: [
+        .executable(name: "veilring", targets: ["veilring"])
+    ],
+    targets: [
+        // C bridges: the only doors to system libraries.
+        .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "CLinux", path: "Sources/CLinux"),
+        .target(
+            name: "CPhoneNumber", path: "Sources/CPhoneNumber",
+            linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf")]),
+
+        // Ground floor.
+        // The hot loops, one source (Sources/RingKernelsAVX2 is a symlink to Sources/RingKernels), two instruction sets.
+        .target(name: "RingKernels", swiftSettings: [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))]),
+        .target(
+            name: "RingKernelsAVX2",
+            swiftSettings: [.unsafeFlags(["-Ounchecked"], .when(configuration: .release)), .unsafeFlags(["-Xcc", "-mavx2"])]),
+        .target(name: "RingMath", dependencies: ["RingKernels", "RingKernelsAVX2"]),
+        .target(name: "Protobuf"),
+        .target(name: "Cryptography", dependencies: ["COpenSSL"]),
+
+        // First floor.
+        .target(name: "BFV", dependencies: ["RingMath", "Cryptography"]),
+        .target(name: "LookupMessages", dependencies: ["Protobuf"]),
+
+        // Second floor.
+        .target(name: "KeywordPIR", dependencies: ["BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
+        .target(name: "HTTPCore", dependencies: ["CLinux"]),
+
+        // Third floor.
+        .target(
+            name: "CallerDirectory",
+            dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography", "CPhoneNumber", "CLinux"]),
+        .target(name: "HTTPServer", dependencies: ["HTTPCore", "CLinux"]),
+        .target(name: "HTTPClient", dependencies: ["HTTPCore", "CLinux"]),
+        .target(name: "StateStore", dependencies: ["CSQLite"]),
+
+        // Fourth floor.
+        .target(
+            name: "LookupService",
+            dependencies: [
+                "CallerDirectory", "HTTPServer", "HTTPCore", "StateStore", "KeywordPIR", "BFV", "LookupMessages", "Protobuf",
+                "Cryptography",
+            ]),
+        .target(
+            name: "DeviceClient",
+            dependencies: ["HTTPClient", "HTTPCore", "KeywordPIR", "BFV", "LookupMessages", "Protobuf", "Cryptography"]),
+
+        // Roof.
+        .executableTarget(
+            name: "veilring",
+            dependencies: [
+                "LookupService", "DeviceClient", "CallerDirectory", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore",
+                "KeywordPIR", "BFV", "LookupMessages", "Cryptography",
+            ]),
+
+        .testTarget(name: "TidyTests"),
+        .testTarget(name: "RingMathTests", dependencies: ["RingMath"]),
+        .testTarget(name: "ProtobufTests", dependencies: ["Protobuf"]),
+        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"]),
+        .testTarget(name: "BFVTests", dependencies: ["BFV", "RingMath", "Cryptography"]),
+        .testTarget(name: "LookupMessagesTests", dependencies: ["LookupMessages", "Protobuf"]),
+        .testTarget(
+            name: "KeywordPIRTests", dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
+        .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"]),
+        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTPClient", "HTTPCore"]),
+        .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTPCore"]),
+        .testTarget(name: "StateStoreTests", dependencies: ["StateStore"]),
+        .testTarget(
+            name: "CallerDirectoryTests",
+            dependencies: ["CallerDirectory", "KeywordPIR", "LookupMessages", "Protobuf", "BFV", "Cryptography"]),
+        .testTarget(
+            name: "LookupServiceTests",
+            dependencies: [
+                "LookupService", "CallerDirectory", "DeviceClient", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore",
+                "KeywordPIR", "LookupMessages", "Protobuf",
+            ]),
+        .testTarget(name: "DeviceClientTests", dependencies: ["DeviceClient", "HTTPClient", "HTTPCore", "LookupMessages"]),
+        .testTarget(name: "veilringTests", dependencies: ["veilring"]),
+    ],
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,2 @@
+#include "CPhoneNumber.h"
+int cphonenumber_ready(void) { return 1; }

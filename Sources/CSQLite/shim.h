@@ -1,0 +1,3 @@
+// SQLite, for StateStore.
+#pragma once
+#include <sqlite3.h>
