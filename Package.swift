@@ -24,7 +24,8 @@ let package = Package(
         .target(
             name: "RingKernelsAVX2",
             swiftSettings: [.unsafeFlags(["-Ounchecked"], .when(configuration: .release)), .unsafeFlags(["-Xcc", "-mavx2"])]),
-        .target(name: "RingMath", dependencies: ["RingKernels", "RingKernelsAVX2"]),
+        .target(name: "CProcessor"),
+        .target(name: "RingMath", dependencies: ["RingKernels", "RingKernelsAVX2", "CProcessor"]),
         .target(name: "Protobuf"),
         .target(name: "Cryptography", dependencies: ["COpenSSL"]),
 

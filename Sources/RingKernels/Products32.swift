@@ -1,0 +1,312 @@
+// Row operations on 32-bit residues: key-switch sums, plaintext sums, tensor sums, lifting and rounding division.
+// Sums of products are kept in 64 bits and reduced once (Montgomery with R = 2^32).
+
+extension Kernels32 {
+    /// `a·R^-1 mod q` in (0, q + a/2^32): half of Montgomery's reduction, without the last subtraction.
+    ///
+    /// - `qInverse`: `q^-1 mod 2^32`. `a` below `2^63`.
+    @inline(__always) static func redc(_ a: Wide, _ q: Wide, _ qInverse: Wide) -> Wide {
+        let m = ((a & lowMask) &* qInverse) & lowMask
+        return (a &>> 32) &+ q &- ((m &* q) &>> 32)
+    }
+
+    @inline(__always) static func even(_ x: Lanes) -> Wide { wide(x) & lowMask }
+    @inline(__always) static func odd(_ x: Lanes) -> Wide { wide(x) &>> 32 }
+    @inline(__always) static func interleave(_ even: Wide, _ odd: Wide) -> Lanes { lanes(even | (odd &<< 32)) }
+
+    /// Key-switch sums of one row: `out_p = Σ_j digits[j] ∘ key[j][p]` for both polynomials p, reduced to [0, q).
+    ///
+    /// - `digits`: `count` rows of `n` residues in [0, 2q), `digitStride` words apart.
+    /// - `key`: `count` pairs of rows in Montgomery form; row (j, p) starts at `j·keyStride + p·polyStride`.
+    /// - `count·2q² < 2^63`.
+    public static func keySwitchRow(
+        _ digits: UnsafePointer<UInt32>, _ digitStride: Int, _ key: UnsafePointer<UInt32>, _ keyStride: Int, _ polyStride: Int,
+        _ count: Int, _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ n: Int,
+        _ q: UInt32, _ qInverse: UInt32
+    ) {
+        let qw = Wide(repeating: UInt64(q))
+        let iw = Wide(repeating: UInt64(qInverse))
+        let qv = Lanes(repeating: q)
+        if n < 8 { return }
+        var i = 0
+        while i < n {
+            var e0 = Wide()
+            var o0 = Wide()
+            var e1 = Wide()
+            var o1 = Wide()
+            for j in 0..<count {
+                let d = load(digits + j &* digitStride, i)
+                let k0 = load(key + j &* keyStride, i)
+                let k1 = load(key + (j &* keyStride &+ polyStride), i)
+                e0 = e0 &+ even(d) &* even(k0)
+                o0 = o0 &+ odd(d) &* odd(k0)
+                e1 = e1 &+ even(d) &* even(k1)
+                o1 = o1 &+ odd(d) &* odd(k1)
+            }
+            let r0 = interleave(redc(e0, qw, iw), redc(o0, qw, iw))
+            let r1 = interleave(redc(e1, qw, iw), redc(o1, qw, iw))
+            store(reduceOnce(r0, qv), out0, i)
+            store(reduceOnce(r1, qv), out1, i)
+            i &+= 8
+        }
+    }
+
+    /// One column of the first dimension, one row: sums over `count` plaintexts for both polynomials of the selection.
+    ///
+    /// - `plaintexts`: tiles of 16 residues; tile t of the a-th plaintext present starts at `(t·count + a)·16`.
+    /// - `selection`: tiles of 16 residues; tile t of selection ciphertext c, polynomial p, starts at
+    ///   `((t·selectionCount + c)·2 + p)·16`.
+    /// - `indices`: which selection ciphertext the a-th plaintext belongs to.
+    /// - Residues in [0, q), `q < 2^28` (`2^30` if the sums are flushed every 8 products); `flush` products per reduction.
+    public static func innerProductRow(
+        _ plaintexts: UnsafePointer<UInt32>, _ indices: UnsafePointer<Int32>, _ count: Int,
+        _ selection: UnsafePointer<UInt32>, _ selectionCount: Int,
+        _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ n: Int,
+        _ q: UInt32, _ qInverse: UInt32, _ r: UInt32, _ rShoup: UInt32, _ flush: Int
+    ) {
+        let qw = Wide(repeating: UInt64(q))
+        let iw = Wide(repeating: UInt64(qInverse))
+        let qv = Lanes(repeating: q)
+        let rv = Lanes(repeating: r)
+        let rs = Lanes(repeating: rShoup)
+        var i = 0
+        var p = plaintexts
+        var tile = selection
+        while i < n {
+            var sum = (Lanes(), Lanes(), Lanes(), Lanes())
+            var start = 0
+            while start < count {
+                let end = min(start &+ flush, count)
+                var (a0, a1, a2, a3) = (Wide(), Wide(), Wide(), Wide())
+                var (b0, b1, b2, b3) = (Wide(), Wide(), Wide(), Wide())
+                for a in start..<end {
+                    let u = tile + Int(indices[a]) &* 32
+                    let x = load(p, 0)
+                    let y = load(p, 8)
+                    let (xe, xo, ye, yo) = (even(x), odd(x), even(y), odd(y))
+                    let u0 = load(u, 0)
+                    let u1 = load(u, 8)
+                    a0 = a0 &+ xe &* even(u0)
+                    a1 = a1 &+ xo &* odd(u0)
+                    a2 = a2 &+ ye &* even(u1)
+                    a3 = a3 &+ yo &* odd(u1)
+                    let v0 = load(u, 16)
+                    let v1 = load(u, 24)
+                    b0 = b0 &+ xe &* even(v0)
+                    b1 = b1 &+ xo &* odd(v0)
+                    b2 = b2 &+ ye &* even(v1)
+                    b3 = b3 &+ yo &* odd(v1)
+                    p += 16
+                }
+                sum.0 = reduceOnce(sum.0 &+ scaleBack(a0, a1, qw, iw, qv, rv, rs), qv)
+                sum.1 = reduceOnce(sum.1 &+ scaleBack(a2, a3, qw, iw, qv, rv, rs), qv)
+                sum.2 = reduceOnce(sum.2 &+ scaleBack(b0, b1, qw, iw, qv, rv, rs), qv)
+                sum.3 = reduceOnce(sum.3 &+ scaleBack(b2, b3, qw, iw, qv, rv, rs), qv)
+                start = end
+            }
+            store(sum.0, out0, i)
+            store(sum.1, out0, i &+ 8)
+            store(sum.2, out1, i)
+            store(sum.3, out1, i &+ 8)
+            i &+= 16
+            tile += selectionCount &* 32
+        }
+    }
+
+    /// 64-bit sums to residues in [0, q): Montgomery's reduction, then times R.
+    @inline(__always) static func scaleBack(
+        _ e: Wide, _ o: Wide, _ qw: Wide, _ iw: Wide, _ q: Lanes, _ r: Lanes, _ rs: Lanes
+    ) -> Lanes {
+        reduceOnce(mulShoup(interleave(redc(e, qw, iw), redc(o, qw, iw)), r, rs, q), q)
+    }
+
+    /// Tensor product of one row, summed over `count` pairs of ciphertexts: `Σ a0·b0`, `Σ a0·b1 + a1·b0`, `Σ a1·b1` in [0, q).
+    ///
+    /// Polynomial p of pair j starts at `j·stride + p·polyStride` in `a` and in `b`; residues in [0, q).
+    public static func tensorRow(
+        _ a: UnsafePointer<UInt32>, _ aStride: Int, _ aPoly: Int, _ b: UnsafePointer<UInt32>, _ bStride: Int, _ bPoly: Int,
+        _ count: Int,
+        _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ out2: UnsafeMutablePointer<UInt32>,
+        _ n: Int, _ q: UInt32, _ qInverse: UInt32, _ r: UInt32, _ rShoup: UInt32, _ flush: Int
+    ) {
+        let qw = Wide(repeating: UInt64(q))
+        let iw = Wide(repeating: UInt64(qInverse))
+        let qv = Lanes(repeating: q)
+        let rv = Lanes(repeating: r)
+        let rs = Lanes(repeating: rShoup)
+        if n < 8 { return }
+        var i = 0
+        while i < n {
+            var (s0, s1, s2) = (Lanes(), Lanes(), Lanes())
+            var start = 0
+            while start < count {
+                let end = min(start &+ flush, count)
+                var (e0, o0, e1, o1, e2, o2) = (Wide(), Wide(), Wide(), Wide(), Wide(), Wide())
+                for j in start..<end {
+                    let x0 = load(a + j &* aStride, i)
+                    let x1 = load(a + (j &* aStride &+ aPoly), i)
+                    let y0 = load(b + j &* bStride, i)
+                    let y1 = load(b + (j &* bStride &+ bPoly), i)
+                    e0 = e0 &+ even(x0) &* even(y0)
+                    o0 = o0 &+ odd(x0) &* odd(y0)
+                    e1 = e1 &+ even(x0) &* even(y1) &+ even(x1) &* even(y0)
+                    o1 = o1 &+ odd(x0) &* odd(y1) &+ odd(x1) &* odd(y0)
+                    e2 = e2 &+ even(x1) &* even(y1)
+                    o2 = o2 &+ odd(x1) &* odd(y1)
+                }
+                s0 = reduceOnce(s0 &+ scaleBack(e0, o0, qw, iw, qv, rv, rs), qv)
+                s1 = reduceOnce(s1 &+ scaleBack(e1, o1, qw, iw, qv, rv, rs), qv)
+                s2 = reduceOnce(s2 &+ scaleBack(e2, o2, qw, iw, qv, rv, rs), qv)
+                start = end
+            }
+            store(s0, out0, i)
+            store(s1, out1, i)
+            store(s2, out2, i)
+            i &+= 8
+        }
+    }
+
+    /// The children of a node of the expansion tree, polynomial 0 of one row: with `t = a + sum` permuted,
+    /// `even = a + t`, `odd = (a − t)·monomial`; all in [0, q). `even` may be `a`; `scratch` takes `n` words.
+    public static func splitPermuted(
+        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, _ permutation: UnsafePointer<UInt32>,
+        _ monomial: UnsafePointer<UInt32>, _ monomialShoup: UnsafePointer<UInt32>,
+        _ even: UnsafeMutablePointer<UInt32>, _ odd: UnsafeMutablePointer<UInt32>, _ scratch: UnsafeMutablePointer<UInt32>,
+        _ n: Int, _ q: UInt32
+    ) {
+        let qv = Lanes(repeating: q)
+        var i = 0
+        while i < n {
+            store(reduceOnce(load(a, i) &+ load(sum, i), qv), scratch, i)
+            i &+= 8
+        }
+        i = 0
+        while i < n {
+            let pi = permutation + i
+            let t = Lanes(
+                scratch[Int(pi[0])], scratch[Int(pi[1])], scratch[Int(pi[2])], scratch[Int(pi[3])],
+                scratch[Int(pi[4])], scratch[Int(pi[5])], scratch[Int(pi[6])], scratch[Int(pi[7])])
+            split(load(a, i), t, load(monomial, i), load(monomialShoup, i), even, odd, i, qv)
+            i &+= 8
+        }
+    }
+
+    /// The same without a permutation: `even = a + t`, `odd = (a − t)·monomial`, all in [0, q).
+    public static func split(
+        _ a: UnsafePointer<UInt32>, _ t: UnsafePointer<UInt32>,
+        _ monomial: UnsafePointer<UInt32>, _ monomialShoup: UnsafePointer<UInt32>,
+        _ even: UnsafeMutablePointer<UInt32>, _ odd: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32
+    ) {
+        let qv = Lanes(repeating: q)
+        var i = 0
+        while i < n {
+            split(load(a, i), load(t, i), load(monomial, i), load(monomialShoup, i), even, odd, i, qv)
+            i &+= 8
+        }
+    }
+
+    @inline(__always) static func split(
+        _ x: Lanes, _ t: Lanes, _ m: Lanes, _ ms: Lanes, _ even: UnsafeMutablePointer<UInt32>,
+        _ odd: UnsafeMutablePointer<UInt32>, _ i: Int, _ q: Lanes
+    ) {
+        store(reduceOnce(x &+ t, q), even, i)
+        store(reduceOnce(mulShoup(x &- t &+ q, m, ms, q), q), odd, i)
+    }
+
+    /// `x·w mod q` in [0, q) for one constant `w`; any 32-bit input.
+    public static func scale(
+        _ x: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ w: UInt32, _ ws: UInt32, _ q: UInt32
+    ) {
+        let (wv, sv, qv) = (Lanes(repeating: w), Lanes(repeating: ws), Lanes(repeating: q))
+        var i = 0
+        while i < n {
+            store(reduceOnce(mulShoup(load(x, i), wv, sv, qv), qv), out, i)
+            i &+= 8
+        }
+    }
+
+    /// `(x − y)·w mod q` in [0, q); x and y in [0, 2q).
+    public static func subtractAndScale(
+        _ x: UnsafePointer<UInt32>, _ y: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ n: Int,
+        _ w: UInt32, _ ws: UInt32, _ q: UInt32
+    ) {
+        let (wv, sv, qv) = (Lanes(repeating: w), Lanes(repeating: ws), Lanes(repeating: q))
+        let q2 = Lanes(repeating: 2 &* q)
+        var i = 0
+        while i < n {
+            store(reduceOnce(mulShoup(load(x, i) &- load(y, i) &+ q2, wv, sv, qv), qv), out, i)
+            i &+= 8
+        }
+    }
+
+    /// Residues modulo `from`, taken centered, as residues modulo `q` in [0, 2q).
+    ///
+    /// - `offset`: the multiple of `q` that makes every centered value positive; `from/2 + offset < 2^32`.
+    /// - `one`: `floor(2^32 / q)`, the Shoup companion of 1.
+    public static func liftCentered(
+        _ x: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ from: UInt32,
+        _ q: UInt32, _ offset: UInt32, _ one: UInt32
+    ) {
+        let half = Lanes(repeating: from / 2)
+        let fromV = Lanes(repeating: from)
+        let (offsetV, qv) = (Lanes(repeating: offset), Lanes(repeating: q))
+        let (oneV, unit) = (Lanes(repeating: one), Lanes(repeating: 1))
+        var i = 0
+        while i < n {
+            let v = load(x, i)
+            let shifted = v &+ offsetV
+            let centered = shifted.replacing(with: shifted &- fromV, where: v .> half)
+            store(mulShoup(centered, unit, oneV, qv), out, i)
+            i &+= 8
+        }
+    }
+
+    /// Nearest integer to the sum of the fractions `z_i / s_i` of `count` rows.
+    ///
+    /// - `shifts`: `32 − bits(s_i)`; `fractions`: `floor(2^(31+bits) / s_i)`; rows `stride` words apart, reduced.
+    public static func quotientRow(
+        _ z: UnsafePointer<UInt32>, _ stride: Int, _ count: Int, _ shifts: UnsafePointer<Int32>,
+        _ fractions: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ n: Int
+    ) {
+        let half = Wide(repeating: 1 &<< 30)
+        var i = 0
+        while i < n {
+            var e = half
+            var o = half
+            for j in 0..<count {
+                let shift = Lanes(repeating: UInt32(truncatingIfNeeded: shifts[j]))
+                let v = load(z + j &* stride, i) &<< shift
+                let f = Wide(repeating: UInt64(fractions[j]))
+                e = e &+ ((even(v) &* f) &>> 32)
+                o = o &+ ((odd(v) &* f) &>> 32)
+            }
+            store(interleave(e &>> 31, o &>> 31), out, i)
+            i &+= 8
+        }
+    }
+
+    /// `Σ z_i·column_i mod q` in [0, q) for `count` rows and constants in Montgomery form; the sum below `2^63`.
+    public static func convertRow(
+        _ z: UnsafePointer<UInt32>, _ stride: Int, _ count: Int, _ column: UnsafePointer<UInt32>,
+        _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ qInverse: UInt32, _ one: UInt32
+    ) {
+        let qw = Wide(repeating: UInt64(q))
+        let iw = Wide(repeating: UInt64(qInverse))
+        let qv = Lanes(repeating: q)
+        let (unit, oneV) = (Lanes(repeating: 1), Lanes(repeating: one))
+        var i = 0
+        while i < n {
+            var e = Wide()
+            var o = Wide()
+            for j in 0..<count {
+                let v = load(z + j &* stride, i)
+                let c = Wide(repeating: UInt64(column[j]))
+                e = e &+ even(v) &* c
+                o = o &+ odd(v) &* c
+            }
+            let r = interleave(redc(e, qw, iw), redc(o, qw, iw))
+            store(reduceOnce(mulShoup(r, unit, oneV, qv), qv), out, i)
+            i &+= 8
+        }
+    }
+}

@@ -1,0 +1,201 @@
+// Row operations on 64-bit residues, with sums of products in 128 bits; see Products32.swift for the meaning of each.
+
+extension Kernels64 {
+    /// A sum of products, 128 bits.
+    struct Sum {
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+
+        @inline(__always) mutating func add(_ x: UInt64, _ y: UInt64) {
+            let p = x.multipliedFullWidth(by: y)
+            let (l, carry) = low.addingReportingOverflow(p.low)
+            low = l
+            high = high &+ p.high &+ (carry ? 1 : 0)
+        }
+
+        /// `sum·R^-1 mod q` in (0, q + high]: half of Montgomery's reduction with R = 2^64.
+        @inline(__always) func redc(_ q: UInt64, _ qInverse: UInt64) -> UInt64 {
+            high &+ q &- (low &* qInverse).multipliedFullWidth(by: q).high
+        }
+    }
+
+    /// Sum to a residue in [0, q).
+    @inline(__always) static func scaleBack(
+        _ s: Sum, _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64
+    ) -> UInt64 {
+        reduceOnce(mulShoup(s.redc(q, qInverse), r, rShoup, q), q)
+    }
+
+    /// See `Kernels32.keySwitchRow`; digits in [0, 2q), `count·2q² < 2^127`.
+    public static func keySwitchRow(
+        _ digits: UnsafePointer<UInt64>, _ digitStride: Int, _ key: UnsafePointer<UInt64>, _ keyStride: Int, _ polyStride: Int,
+        _ count: Int, _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int,
+        _ q: UInt64, _ qInverse: UInt64, _ one: UInt64
+    ) {
+        for i in 0..<n {
+            var s0 = Sum()
+            var s1 = Sum()
+            for j in 0..<count {
+                let d = digits[j &* digitStride &+ i]
+                s0.add(d, key[j &* keyStride &+ i])
+                s1.add(d, key[j &* keyStride &+ polyStride &+ i])
+            }
+            out0[i] = reduceOnce(mulShoup(s0.redc(q, qInverse), 1, one, q), q)
+            out1[i] = reduceOnce(mulShoup(s1.redc(q, qInverse), 1, one, q), q)
+        }
+    }
+
+    /// See `Kernels32.innerProductRow`; tiles of 8 residues.
+    public static func innerProductRow(
+        _ plaintexts: UnsafePointer<UInt64>, _ indices: UnsafePointer<Int32>, _ count: Int,
+        _ selection: UnsafePointer<UInt64>, _ selectionCount: Int,
+        _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int,
+        _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64, _ flush: Int
+    ) {
+        var i = 0
+        while i < n {
+            let block = plaintexts + i &* count
+            let tile = selection + i &* selectionCount &* 2
+            for lane in 0..<8 {
+                var r0: UInt64 = 0
+                var r1: UInt64 = 0
+                var start = 0
+                while start < count {
+                    let end = min(start &+ flush, count)
+                    var s0 = Sum()
+                    var s1 = Sum()
+                    for a in start..<end {
+                        let x = block[a &* 8 &+ lane]
+                        let u = tile + Int(indices[a]) &* 16
+                        s0.add(x, u[lane])
+                        s1.add(x, u[8 &+ lane])
+                    }
+                    r0 = reduceOnce(r0 &+ scaleBack(s0, q, qInverse, r, rShoup), q)
+                    r1 = reduceOnce(r1 &+ scaleBack(s1, q, qInverse, r, rShoup), q)
+                    start = end
+                }
+                out0[i &+ lane] = r0
+                out1[i &+ lane] = r1
+            }
+            i &+= 8
+        }
+    }
+
+    /// See `Kernels32.tensorRow`.
+    public static func tensorRow(
+        _ a: UnsafePointer<UInt64>, _ aStride: Int, _ aPoly: Int, _ b: UnsafePointer<UInt64>, _ bStride: Int, _ bPoly: Int,
+        _ count: Int,
+        _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ out2: UnsafeMutablePointer<UInt64>,
+        _ n: Int, _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64, _ flush: Int
+    ) {
+        for i in 0..<n {
+            var (t0, t1, t2): (UInt64, UInt64, UInt64) = (0, 0, 0)
+            var start = 0
+            while start < count {
+                let end = min(start &+ flush, count)
+                var (s0, s1, s2) = (Sum(), Sum(), Sum())
+                for j in start..<end {
+                    let x0 = a[j &* aStride &+ i]
+                    let x1 = a[j &* aStride &+ aPoly &+ i]
+                    let y0 = b[j &* bStride &+ i]
+                    let y1 = b[j &* bStride &+ bPoly &+ i]
+                    s0.add(x0, y0)
+                    s1.add(x0, y1)
+                    s1.add(x1, y0)
+                    s2.add(x1, y1)
+                }
+                t0 = reduceOnce(t0 &+ scaleBack(s0, q, qInverse, r, rShoup), q)
+                t1 = reduceOnce(t1 &+ scaleBack(s1, q, qInverse, r, rShoup), q)
+                t2 = reduceOnce(t2 &+ scaleBack(s2, q, qInverse, r, rShoup), q)
+                start = end
+            }
+            out0[i] = t0
+            out1[i] = t1
+            out2[i] = t2
+        }
+    }
+
+    /// See `Kernels32.splitPermuted`.
+    public static func splitPermuted(
+        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, _ permutation: UnsafePointer<UInt32>,
+        _ monomial: UnsafePointer<UInt64>, _ monomialShoup: UnsafePointer<UInt64>,
+        _ even: UnsafeMutablePointer<UInt64>, _ odd: UnsafeMutablePointer<UInt64>, _ scratch: UnsafeMutablePointer<UInt64>,
+        _ n: Int, _ q: UInt64
+    ) {
+        for i in 0..<n { scratch[i] = reduceOnce(a[i] &+ sum[i], q) }
+        for i in 0..<n {
+            let x = a[i]
+            let t = scratch[Int(permutation[i])]
+            even[i] = reduceOnce(x &+ t, q)
+            odd[i] = reduceOnce(mulShoup(x &- t &+ q, monomial[i], monomialShoup[i], q), q)
+        }
+    }
+
+    /// See `Kernels32.split`.
+    public static func split(
+        _ a: UnsafePointer<UInt64>, _ t: UnsafePointer<UInt64>,
+        _ monomial: UnsafePointer<UInt64>, _ monomialShoup: UnsafePointer<UInt64>,
+        _ even: UnsafeMutablePointer<UInt64>, _ odd: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
+    ) {
+        for i in 0..<n {
+            let (x, y) = (a[i], t[i])
+            even[i] = reduceOnce(x &+ y, q)
+            odd[i] = reduceOnce(mulShoup(x &- y &+ q, monomial[i], monomialShoup[i], q), q)
+        }
+    }
+
+    /// See `Kernels32.scale`.
+    public static func scale(
+        _ x: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ w: UInt64, _ ws: UInt64, _ q: UInt64
+    ) {
+        for i in 0..<n { out[i] = reduceOnce(mulShoup(x[i], w, ws, q), q) }
+    }
+
+    /// See `Kernels32.subtractAndScale`.
+    public static func subtractAndScale(
+        _ x: UnsafePointer<UInt64>, _ y: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, _ n: Int,
+        _ w: UInt64, _ ws: UInt64, _ q: UInt64
+    ) {
+        for i in 0..<n { out[i] = reduceOnce(mulShoup(x[i] &- y[i] &+ 2 &* q, w, ws, q), q) }
+    }
+
+    /// See `Kernels32.liftCentered`; `offset` at most 2^62.
+    public static func liftCentered(
+        _ x: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ from: UInt64,
+        _ q: UInt64, _ offset: UInt64, _ one: UInt64
+    ) {
+        let half = from / 2
+        for i in 0..<n {
+            let v = x[i]
+            let shifted = v &+ offset
+            out[i] = mulShoup(v > half ? shifted &- from : shifted, 1, one, q)
+        }
+    }
+
+    /// See `Kernels32.quotientRow`; `fractions`: `floor(2^(63+bits) / s_i)`, at most eight rows.
+    public static func quotientRow(
+        _ z: UnsafePointer<UInt64>, _ stride: Int, _ count: Int, _ shifts: UnsafePointer<Int32>,
+        _ fractions: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, _ n: Int
+    ) {
+        for i in 0..<n {
+            var sum: UInt64 = 1 &<< 58
+            for j in 0..<count {
+                let v = z[j &* stride &+ i] &<< UInt64(truncatingIfNeeded: shifts[j])
+                sum = sum &+ (v.multipliedFullWidth(by: fractions[j]).high &>> 4)
+            }
+            out[i] = sum &>> 59
+        }
+    }
+
+    /// See `Kernels32.convertRow`.
+    public static func convertRow(
+        _ z: UnsafePointer<UInt64>, _ stride: Int, _ count: Int, _ column: UnsafePointer<UInt64>,
+        _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64, _ qInverse: UInt64, _ one: UInt64
+    ) {
+        for i in 0..<n {
+            var s = Sum()
+            for j in 0..<count { s.add(z[j &* stride &+ i], column[j]) }
+            out[i] = reduceOnce(mulShoup(s.redc(q, qInverse), 1, one, q), q)
+        }
+    }
+}

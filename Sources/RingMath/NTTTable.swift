@@ -1,0 +1,109 @@
+// Twiddle factors of the negacyclic transform for one modulus and degree (spec bfv.md 2.2, 2.3).
+
+/// The tables of one (degree, modulus). Immutable after `init`, so shared freely between threads.
+public final class NTTTable<Word: ResidueWord>: @unchecked Sendable {
+    /// Number of coefficients, a power of two.
+    public let degree: Int
+    /// The modulus, 1 modulo `2·degree`.
+    public let modulus: Modulus<Word>
+    /// The smallest primitive `2·degree`-th root of unity.
+    public let root: Word
+
+    @usableFromInline let storage: UnsafeMutablePointer<Word>
+    let forward: UnsafePointer<Word>
+    let forwardShoup: UnsafePointer<Word>
+    let backward: UnsafePointer<Word>
+    let backwardShoup: UnsafePointer<Word>
+    let forwardTail: UnsafePointer<Word>
+    let backwardTail: UnsafePointer<Word>
+
+    /// Builds the tables.
+    ///
+    /// Throws `RingError.badDegree` unless the degree is a power of two in 2 … 65536, and `RingError.noRoot` if the modulus
+    /// is not 1 modulo twice the degree.
+    public init(degree: Int, modulus: Modulus<Word>) throws {
+        guard degree >= 2, degree <= 65536, degree & (degree - 1) == 0 else { throw RingError.badDegree(degree) }
+        guard (modulus.value - 1) % Word(2 * degree) == 0 else {
+            throw RingError.noRoot(modulus: UInt64(modulus.value), degree: degree)
+        }
+        let psi = try Self.minimalRoot(degree: degree, modulus: modulus)
+        self.degree = degree
+        self.modulus = modulus
+        root = psi
+        let words = 4 * degree + 2 * 3 * degree
+        storage = .allocate(capacity: words)
+        storage.initialize(repeating: 0, count: words)
+        let (f, fs) = (storage, storage + degree)
+        let (b, bs) = (storage + 2 * degree, storage + 3 * degree)
+        let bits = degree.trailingZeroBitCount
+        let inverseRoot = modulus.invert(psi)
+        var power: Word = 1
+        var inversePower: Word = 1
+        for i in 0..<degree {
+            let place = reverseBits(i, bits)
+            f[place] = power
+            b[place] = inversePower
+            power = modulus.multiply(power, psi)
+            inversePower = modulus.multiply(inversePower, inverseRoot)
+        }
+        let scale = modulus.invert(modulus.reduce(UInt64(degree)))
+        b[0] = scale
+        b[1] = modulus.multiply(b[1], scale)
+        for i in 0..<degree {
+            fs[i] = modulus.shoup(f[i])
+            bs[i] = modulus.shoup(b[i])
+        }
+        let (ft, bt) = (storage + 4 * degree, storage + 7 * degree)
+        if Word.bitWidth == 32, degree >= 16 {
+            Self.layTail(ft, f, fs, degree)
+            Self.layTail(bt, b, bs, degree)
+        }
+        forward = UnsafePointer(f)
+        forwardShoup = UnsafePointer(fs)
+        backward = UnsafePointer(b)
+        backwardShoup = UnsafePointer(bs)
+        forwardTail = UnsafePointer(ft)
+        backwardTail = UnsafePointer(bt)
+    }
+
+    deinit { storage.deallocate() }
+
+    /// Twiddles of the stages with distance 4, 2 and 1 for sixteen residues, in the order in which the lanes meet them.
+    private static func layTail(
+        _ tail: UnsafeMutablePointer<Word>, _ w: UnsafeMutablePointer<Word>, _ ws: UnsafeMutablePointer<Word>, _ n: Int
+    ) {
+        for g in 0..<(n / 16) {
+            let t = tail + 48 * g
+            for lane in 0..<8 {
+                let four = n / 8 + 2 * g + lane / 4
+                let two = n / 4 + 4 * g + [0, 0, 1, 1, 2, 2, 3, 3][lane]
+                let one = n / 2 + 8 * g + lane
+                (t[lane], t[8 + lane]) = (w[four], ws[four])
+                (t[16 + lane], t[24 + lane]) = (w[two], ws[two])
+                (t[32 + lane], t[40 + lane]) = (w[one], ws[one])
+            }
+        }
+    }
+
+    /// The numerically smallest primitive `2·degree`-th root (bfv.md 2.2: the odd powers of any such root are all of them).
+    private static func minimalRoot(degree: Int, modulus: Modulus<Word>) throws -> Word {
+        let q = modulus.value
+        let exponent = UInt64((q - 1) / Word(2 * degree))
+        var base: Word = 2
+        while base < 1000 {
+            let r = modulus.power(base, exponent)
+            if modulus.power(r, UInt64(degree)) == q - 1 {
+                let square = modulus.multiply(r, r)
+                var best = r
+                var current = r
+                for _ in 1..<degree {
+                    current = modulus.multiply(current, square)
+                    best = min(best, current)
+                }
+                return best
+            }
+            base += 1
+        }
+        throw RingError.noRoot(modulus: UInt64(q), degree: degree)
+    }
+}

@@ -1,0 +1,89 @@
+// The two word widths of the engine. A generic algorithm names its row operations through `ResidueWord`; each width
+// answers with its own kernels, so that nothing inside a row is dispatched at run time.
+
+import CProcessor
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Which build of the kernels runs.
+public enum KernelChoice: String, Sendable {
+    /// The baseline of the architecture.
+    case portable
+    /// x86-64 with AVX2.
+    case avx2
+
+    /// Chosen once at start by what the processor has; `VEILRING_KERNELS=portable` forces the baseline.
+    public static let current: KernelChoice = {
+        if let forced = getenv("VEILRING_KERNELS"), String(cString: forced) == "portable" { return .portable }
+        return cprocessor_has_avx2() == 1 ? .avx2 : .portable
+    }()
+}
+
+@usableFromInline let useAVX2 = KernelChoice.current == .avx2
+
+/// A machine word that holds residues, with the row operations for it.
+///
+/// All rows have `n` words, a power of two of at least 8 (16 for 32-bit words).
+public protocol ResidueWord: FixedWidthInteger & UnsignedInteger & BitwiseCopyable & Sendable
+where Magnitude == Self, Stride == Int {
+    /// Residues of a plaintext that lie together in a shard: one cache line.
+    static var tile: Int { get }
+    /// Forward transform in place; input below 4q, output reduced (bfv.md 2.2).
+    static func forward(_ row: UnsafeMutablePointer<Self>, _ table: NTTTable<Self>)
+    /// Inverse transform in place; input below 2q, output reduced.
+    static func inverse(_ row: UnsafeMutablePointer<Self>, _ table: NTTTable<Self>)
+    /// Both key-switch sums of a row; see `Kernels32.keySwitchRow`.
+    static func keySwitchRow(
+        digits: UnsafePointer<Self>, digitStride: Int, key: UnsafePointer<Self>, keyStride: Int, polyStride: Int, count: Int,
+        out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
+    /// One row of a column of the first dimension; see `Kernels32.innerProductRow`.
+    static func innerProductRow(
+        plaintexts: UnsafePointer<Self>, indices: UnsafePointer<Int32>, count: Int, selection: UnsafePointer<Self>,
+        selectionCount: Int, out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
+    /// One row of a sum of tensor products; see `Kernels32.tensorRow`.
+    static func tensorRow(
+        a: UnsafePointer<Self>, aStride: Int, aPoly: Int, b: UnsafePointer<Self>, bStride: Int, bPoly: Int, count: Int,
+        out: (UnsafeMutablePointer<Self>, UnsafeMutablePointer<Self>, UnsafeMutablePointer<Self>), n: Int, _ q: Modulus<Self>)
+    /// Children of a tree node with a permutation; see `Kernels32.splitPermuted`.
+    static func splitPermuted(
+        _ a: UnsafePointer<Self>, sum: UnsafePointer<Self>, permutation: UnsafePointer<UInt32>, monomial: UnsafePointer<Self>,
+        monomialShoup: UnsafePointer<Self>, even: UnsafeMutablePointer<Self>, odd: UnsafeMutablePointer<Self>,
+        scratch: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
+    /// Children of a tree node; see `Kernels32.split`.
+    static func split(
+        _ a: UnsafePointer<Self>, _ t: UnsafePointer<Self>, monomial: UnsafePointer<Self>, monomialShoup: UnsafePointer<Self>,
+        even: UnsafeMutablePointer<Self>, odd: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
+    /// `x·w` for a constant w with its Shoup companion; any input word, output reduced.
+    static func scale(
+        _ x: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, n: Int, by w: Self, _ ws: Self, _ q: Modulus<Self>)
+    /// `(x − y)·w`; x and y below 2q, output reduced.
+    static func subtractAndScale(
+        _ x: UnsafePointer<Self>, _ y: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, n: Int, by w: Self, _ ws: Self,
+        _ q: Modulus<Self>)
+    /// Centered residues of modulus `from` as residues of `q` below 2q.
+    static func liftCentered(
+        _ x: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, n: Int, from: Self, _ q: Modulus<Self>)
+    /// Nearest integer to `Σ z_i/s_i` for `count` rows z_i; `fraction` as in `BasisConverter`.
+    static func quotientRow(
+        _ z: UnsafePointer<Self>, stride: Int, count: Int, _ from: [Modulus<Self>], _ fraction: [Self],
+        _ out: UnsafeMutablePointer<Self>, n: Int)
+    /// `Σ z_i·column_i` for `count` rows and constants in Montgomery form, reduced.
+    static func convertRow(
+        _ z: UnsafePointer<Self>, stride: Int, count: Int, _ column: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>,
+        n: Int, _ q: Modulus<Self>)
+}
+
+extension Modulus {
+    /// A multiple of q that makes centered residues of modulus `from` positive.
+    @inline(__always)
+    func offset(from: Word) -> Word { (from / 2 / value + 1) &* value }
+
+    /// Products of two reduced residues that fit an unreduced sum, with the top bit of the double word kept free.
+    @inline(__always)
+    var productsPerSum: Int {
+        let free = 2 * Word.bitWidth - 1 - 2 * bits
+        return free >= 16 ? 1 << 16 : 1 << max(free, 0)
+    }
+}
