@@ -1,8 +1,9 @@
-// Linux calls that Swift's Glibc module does not import.
+// Linux calls that Swift's Glibc module does not import, and socket calls in a form without pointers to sockaddr.
+// Functions that can fail return a negative errno, so that no other call can change it in between.
+// No _GNU_SOURCE here: it changes structures of the C library (fd_set) and would conflict with Swift's Glibc module.
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -15,3 +16,62 @@
 
 /// accept4(2) with SOCK_NONBLOCK | SOCK_CLOEXEC.
 int clinux_accept(int listener, struct sockaddr *address, socklen_t *length);
+
+/// An internet address. IPv4: `low` holds the 32 bits, `high` is 0. IPv6: the 128 bits, most significant first.
+typedef struct {
+    uint64_t high, low;
+    uint32_t scope;
+    uint16_t port;
+    uint8_t version; // 4 or 6
+} clinux_address;
+
+/// Numeric or by name; fills at most `limit` addresses. Returns the count, or a negative EAI_ code.
+int clinux_resolve(const char *host, uint16_t port, int passive, clinux_address *out, int limit);
+/// The address as text without port (`text` has at least 64 bytes).
+void clinux_address_text(const clinux_address *address, char *text);
+
+/// A non-blocking listening TCP socket; `bound` receives the real address. Returns the descriptor or -errno.
+int clinux_listen(const clinux_address *address, int backlog, clinux_address *bound);
+/// Accepts one connection (non-blocking, TCP_NODELAY). Returns the descriptor or -errno.
+int clinux_accept_address(int listener, clinux_address *peer);
+/// Starts a non-blocking connection (TCP_NODELAY). Returns the descriptor or -errno; EINPROGRESS is not an error.
+int clinux_connect(const clinux_address *address);
+/// The pending error of a socket (SO_ERROR), 0 if none.
+int clinux_socket_error(int descriptor);
+
+/// recv(2) without blocking. Returns the count, 0 at the end, or -errno.
+ptrdiff_t clinux_receive(int descriptor, void *bytes, size_t count);
+/// send(2) without blocking and without SIGPIPE. `more` sets MSG_MORE. Returns the count or -errno.
+ptrdiff_t clinux_send(int descriptor, const void *bytes, size_t count, int more);
+/// shutdown(2) of the writing side.
+void clinux_end_writing(int descriptor);
+void clinux_close(int descriptor);
+
+/// Waits until the descriptor is readable (1) and/or writable (2). Returns the mask that holds (4: error or hang-up),
+/// 0 on timeout, or -errno.
+int clinux_poll(int descriptor, int mask, int timeout_ms);
+
+enum { CLINUX_READ = 1, CLINUX_WRITE = 2, CLINUX_FAILED = 4, CLINUX_PEER_ENDED = 8 };
+
+/// One event of clinux_epoll_wait: `mask` of CLINUX_ values.
+typedef struct {
+    uint64_t id;
+    uint32_t mask;
+} clinux_event;
+
+int clinux_epoll_create(void);
+/// Registers (`existing` 0) or changes (`existing` 1) a descriptor, level-triggered. Returns 0 or -errno.
+int clinux_epoll_set(int epoll, int descriptor, int existing, uint32_t mask, uint64_t id);
+void clinux_epoll_remove(int epoll, int descriptor);
+/// At most 256 events. Returns the count (0 when interrupted) or -errno.
+int clinux_epoll_wait(int epoll, clinux_event *out, int limit, int timeout_ms);
+
+/// A non-blocking eventfd. Returns the descriptor or -errno.
+int clinux_eventfd(void);
+void clinux_eventfd_signal(int descriptor);
+void clinux_eventfd_clear(int descriptor);
+
+/// Physical memory in bytes; 0 if unknown.
+uint64_t clinux_physical_memory(void);
+/// Seconds since 1970.
+int64_t clinux_unix_time(void);

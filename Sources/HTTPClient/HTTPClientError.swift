@@ -1,0 +1,34 @@
+// What can go wrong between a client and a server. No case carries a byte of a message.
+
+import HTTPCore
+
+/// A failed request.
+public enum HTTPClientError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// https is not available in this version; use http.
+    case tlsNotAvailable
+    /// The host name has no address, or no address could be connected to.
+    case cannotConnect(SocketError)
+    /// The time was over before the connection was made.
+    case connectTimeout
+    /// The time was over before the answer was complete.
+    case timeout
+    /// The connection broke before the answer was complete.
+    case connectionLost
+    /// The request cannot be put on the wire.
+    case invalidRequest(HTTPSerializationError)
+    /// The answer breaks a rule or limit of the parser.
+    case invalidResponse(HTTPParseError)
+
+    /// What happened.
+    public var description: String {
+        switch self {
+        case .tlsNotAvailable: "https is not available in this version; use an http URL"
+        case .cannotConnect(let error): "no connection: \(error)"
+        case .connectTimeout: "no connection within the time limit"
+        case .timeout: "no complete answer within the time limit"
+        case .connectionLost: "the connection was lost before the answer was complete"
+        case .invalidRequest(let error): "the request cannot be sent: \(error)"
+        case .invalidResponse(let error): "the answer is not acceptable: \(error)"
+        }
+    }
+}

@@ -1,0 +1,245 @@
+// One event loop: epoll over its connections, its mailbox and (first loop) the listeners. Everything here runs on the
+// loop's own thread.
+
+import CLinux
+import HTTPCore
+
+/// What all loops of a server share.
+struct ServerContext: Sendable {
+    let limits: HTTPLimits
+    let handler: any HTTPHandler
+    let report: @Sendable (HTTPServerEvent) -> Void
+    let census: ConnectionCensus
+    let budget: BodyBudget
+    let mailboxes: [LoopMailbox]
+}
+
+/// An open listening socket.
+struct Listener: Sendable {
+    let descriptor: Int32
+    let limitsPerAddress: Bool
+}
+
+final class EventLoop {
+    private static let mailboxID: UInt64 = 0
+    private static let firstConnectionID: UInt64 = 1 << 16
+    /// Pause of accepting when descriptors or connections are used up.
+    private static let acceptPause: Duration = .milliseconds(100)
+
+    let context: ServerContext
+    let mailbox: LoopMailbox
+    /// Time of the current turn.
+    private(set) var now = ContinuousClock.Instant.now
+    private(set) var isShuttingDown = false
+    /// Where connections read into.
+    var scratch = [UInt8](repeating: 0, count: 128 * 1024)
+
+    private let epoll: Int32
+    private var listeners: [Listener]
+    private var connections: [UInt64: ServerConnection] = [:]
+    private var deadlines = Deadlines()
+    private var nextID = firstConnectionID
+    private var nextLoop = 0
+    private var acceptResumes: ContinuousClock.Instant?
+    private var shutdownEnd: ContinuousClock.Instant?
+    private var dateText = ""
+    private var dateTime: Int64 = -1
+
+    /// Takes over the epoll descriptor and the listeners.
+    init(context: ServerContext, index: Int, epoll: Int32, listeners: [Listener]) {
+        self.context = context
+        self.mailbox = context.mailboxes[index]
+        self.epoll = epoll
+        self.listeners = listeners
+        nextLoop = index
+    }
+
+    func run() {
+        _ = clinux_epoll_set(epoll, mailbox.wakeup, 0, UInt32(CLINUX_READ), Self.mailboxID)
+        watchListeners(true)
+        var events = [clinux_event](repeating: clinux_event(), count: 256)
+        while !isDone {
+            let count = clinux_epoll_wait(epoll, &events, 256, waitTime)
+            now = .now
+            if count < 0 { break }  // only EBADF and the like: the loop cannot go on
+            for event in events.prefix(Int(count)) { dispatch(event) }
+            fireDeadlines()
+            if let acceptResumes, acceptResumes <= now { resumeAccepting() }
+        }
+        for connection in connections.values { connection.close() }
+        for message in mailbox.close() {
+            if case .connection(let accepted) = message { refuse(accepted) }
+        }
+        closeListeners()
+        clinux_close(epoll)
+    }
+
+    /// `Date` of now, made once a second.
+    var date: String {
+        let time = clinux_unix_time()
+        if time != dateTime {
+            dateTime = time
+            dateText = HTTPDate.text(unixTime: time)
+        }
+        return dateText
+    }
+
+    // Services for connections.
+
+    /// Changes what a connection waits for; false if the kernel refused.
+    func watch(_ connection: ServerConnection, mask: UInt32) -> Bool {
+        clinux_epoll_set(epoll, connection.transport.descriptor, 1, mask, connection.id) == 0
+    }
+
+    func schedule(_ connection: ServerConnection) {
+        guard let deadline = connection.deadline else { return }
+        if let scheduled = connection.scheduled, scheduled <= deadline { return }
+        connection.scheduled = deadline
+        deadlines.add(deadline, connection.id)
+    }
+
+    func forget(_ connection: ServerConnection) {
+        guard connections.removeValue(forKey: connection.id) != nil else { return }
+        clinux_epoll_remove(epoll, connection.transport.descriptor)
+        context.census.leave(connection.censusKey)
+        context.report(.connectionClosed)
+    }
+
+    // Turns.
+
+    private var isDone: Bool {
+        guard let shutdownEnd else { return false }
+        return connections.isEmpty || shutdownEnd <= now
+    }
+
+    /// Milliseconds to wait, rounded up so that a deadline is never met too early; -1 for ever.
+    private var waitTime: Int32 {
+        guard let next = [deadlines.first, acceptResumes, shutdownEnd].compactMap({ $0 }).min() else { return -1 }
+        let (seconds, attoseconds) = next.duration(to: .now).components
+        // `next` lies ahead when the duration from it to now is negative.
+        if seconds > 0 || attoseconds > 0 { return 0 }
+        if seconds <= -3600 { return 3_600_000 }
+        return Int32(-seconds) * 1000 + Int32(-attoseconds / 1_000_000_000_000_000) + 1
+    }
+
+    private func dispatch(_ event: clinux_event) {
+        if event.id == Self.mailboxID {
+            for message in mailbox.take() { receive(message) }
+        } else if event.id < Self.firstConnectionID {
+            accept(Int(event.id) - 1)
+        } else {
+            connections[event.id]?.ready(mask: event.mask)
+        }
+    }
+
+    private func receive(_ message: LoopMessage) {
+        switch message {
+        case .connection(let accepted): open(accepted)
+        case .reply(let connection, let request, let outcome): connections[connection]?.answer(outcome, request: request)
+        case .shutdown(let end):
+            shutdownEnd = min(end, shutdownEnd ?? end)
+            isShuttingDown = true
+            closeListeners()
+            for connection in connections.values { connection.shutdown() }
+        }
+    }
+
+    private func fireDeadlines() {
+        while let (time, id) = deadlines.popDue(now) {
+            guard let connection = connections[id], connection.scheduled == time else { continue }
+            connection.scheduled = nil
+            if let deadline = connection.deadline, deadline <= now { connection.timeOut() }
+            schedule(connection)
+        }
+    }
+
+    // Accepting.
+
+    private func accept(_ index: Int) {
+        guard listeners.indices.contains(index), acceptResumes == nil else { return }
+        let listener = listeners[index]
+        for _ in 0..<64 {
+            if context.census.isFull { return pauseAccepting(.connections) }
+            do {
+                switch try Sockets.accept(listener.descriptor) {
+                case .none: return
+                case .gone: continue
+                case .connection(let descriptor, let peer): admit(descriptor, peer, listener)
+                }
+            } catch {
+                return pauseAccepting(.descriptors)
+            }
+        }
+    }
+
+    private func admit(_ descriptor: Int32, _ peer: SocketAddress, _ listener: Listener) {
+        let key = listener.limitsPerAddress && !peer.isLoopback ? peer.countingKey : nil
+        guard context.census.admit(key) else {
+            Sockets.close(descriptor)
+            context.report(.refused(.connectionsPerAddress))
+            return
+        }
+        context.report(.connectionAccepted)
+        let accepted = AcceptedConnection(descriptor: descriptor, peer: peer, censusKey: key)
+        let target = context.mailboxes[nextLoop]
+        nextLoop = (nextLoop + 1) % context.mailboxes.count
+        if target === mailbox {
+            open(accepted)
+        } else if !target.post(.connection(accepted)) {
+            refuse(accepted)
+        }
+    }
+
+    private func open(_ accepted: AcceptedConnection) {
+        let id = nextID
+        nextID += 1
+        let added = clinux_epoll_set(epoll, accepted.descriptor, 0, UInt32(CLINUX_READ), id)
+        guard !isShuttingDown, added == 0 else {
+            clinux_epoll_remove(epoll, accepted.descriptor)
+            return refuse(accepted)
+        }
+        let connection = ServerConnection(
+            id: id, transport: SocketTransport(descriptor: accepted.descriptor), peer: accepted.peer,
+            censusKey: accepted.censusKey, loop: self)
+        connections[id] = connection
+        schedule(connection)
+    }
+
+    private func refuse(_ accepted: AcceptedConnection) {
+        Sockets.close(accepted.descriptor)
+        context.census.leave(accepted.censusKey)
+        context.report(.connectionClosed)
+    }
+
+    /// The listeners leave the epoll, or a full process would spin on a backlog that it cannot take.
+    private func pauseAccepting(_ reason: HTTPAcceptPause) {
+        watchListeners(false)
+        acceptResumes = now.advanced(by: Self.acceptPause)
+        context.report(.acceptPaused(reason))
+    }
+
+    private func resumeAccepting() {
+        if context.census.isFull {
+            acceptResumes = now.advanced(by: Self.acceptPause)
+        } else {
+            acceptResumes = nil
+            watchListeners(true)
+        }
+    }
+
+    private func watchListeners(_ wanted: Bool) {
+        for (index, listener) in listeners.enumerated() {
+            if wanted {
+                _ = clinux_epoll_set(epoll, listener.descriptor, 0, UInt32(CLINUX_READ), UInt64(index) + 1)
+            } else {
+                clinux_epoll_remove(epoll, listener.descriptor)
+            }
+        }
+    }
+
+    private func closeListeners() {
+        for listener in listeners { Sockets.close(listener.descriptor) }
+        listeners = []
+        acceptResumes = nil
+    }
+}

@@ -1,0 +1,75 @@
+// What a server is told at start (service.md 5.1): listeners, limits, number of event loops.
+
+import Glibc
+import HTTPCore
+
+/// Where a server listens.
+public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
+    /// A numeric address, a name, or empty for all addresses of the machine. An IPv6 address without brackets.
+    public var host: String
+    /// The port; 0 lets the system choose.
+    public var port: UInt16
+    /// Whether `HTTPLimits.connectionsPerAddress` holds here. False where few peers open many connections (gateway).
+    public var limitsConnectionsPerAddress: Bool
+
+    /// An address.
+    public init(host: String, port: UInt16, limitsConnectionsPerAddress: Bool = true) {
+        self.host = host
+        self.port = port
+        self.limitsConnectionsPerAddress = limitsConnectionsPerAddress
+    }
+
+    /// Parses `host:port`, `[v6]:port` or `:port`; nil if the text has another form.
+    public init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]"), host.count > 2 {
+            host = String(host.dropFirst().dropLast())
+        } else if host.contains(":") || host.contains("[") || host.contains("]") {
+            return nil
+        }
+        self.init(host: host, port: port)
+    }
+
+    /// `host:port`.
+    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// What a server is told at start.
+public struct HTTPServerConfiguration: Sendable {
+    /// Where it listens; at least one.
+    public var listeners: [ListenAddress]
+    /// Limits and times.
+    public var limits: HTTPLimits
+    /// Number of event loops, each with a thread; at least 1.
+    public var threads: Int
+
+    /// A configuration; by default as many loops as cores, at most 2.
+    public init(listeners: [ListenAddress], limits: HTTPLimits = HTTPLimits(), threads: Int? = nil) {
+        self.listeners = listeners
+        self.limits = limits
+        self.threads = threads ?? min(2, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    }
+}
+
+/// Why a server could not start.
+public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The configuration has no listener.
+    case noListener
+    /// `start` was called before.
+    case alreadyStarted
+    /// A listener could not be opened.
+    case cannotListen(on: ListenAddress, because: SocketError)
+    /// The operating system refused an epoll, an eventfd or a thread.
+    case noResources
+
+    /// What happened.
+    public var description: String {
+        switch self {
+        case .noListener: "at least one address to listen on is needed"
+        case .alreadyStarted: "the server was started before"
+        case .cannotListen(let address, let error): "cannot listen on \(address): \(error)"
+        case .noResources: "the operating system has no descriptors or threads left for the event loops"
+        }
+    }
+}

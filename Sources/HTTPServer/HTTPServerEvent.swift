@@ -1,0 +1,51 @@
+// What a server reports for metrics: a closed list without any private value (service.md 8.1).
+
+import HTTPCore
+
+/// Why a request or connection was refused by the server itself.
+public enum HTTPRefusal: Sendable, Equatable {
+    /// The message breaks a rule or limit of the parser.
+    case message(HTTPParseError)
+    /// The header section did not arrive in time (408).
+    case headerTimeout
+    /// The body did not arrive in time or too slowly (408).
+    case bodyTimeout
+    /// The peer took the response too slowly; closed.
+    case writeTimeout
+    /// The sum of buffered bodies is used up (503).
+    case bodyBudget
+    /// The handler gave no answer in `HTTPLimits.handlerTime` (503).
+    case handlerTimeout
+    /// The handler dropped its reply (500).
+    case replyDropped
+    /// The handler's response is above `HTTPLimits.responseBody` (500).
+    case responseTooLarge
+    /// The handler's response cannot be put on the wire (500).
+    case responseInvalid(HTTPSerializationError)
+    /// The peer went away before it had the answer.
+    case peerGone
+    /// The address has too many connections; closed.
+    case connectionsPerAddress
+}
+
+/// Why accepting pauses for a moment.
+public enum HTTPAcceptPause: Sendable, Equatable {
+    /// `HTTPLimits.connections` is reached.
+    case connections
+    /// The process or the system is out of descriptors or memory.
+    case descriptors
+}
+
+/// Something that happened in a server. The callback runs on an event loop and must be quick.
+public enum HTTPServerEvent: Sendable, Equatable {
+    /// A connection was taken.
+    case connectionAccepted
+    /// A connection has ended.
+    case connectionClosed
+    /// Accepting pauses.
+    case acceptPaused(HTTPAcceptPause)
+    /// The server itself refused something; if an answer was sent, `requestCompleted` follows.
+    case refused(HTTPRefusal)
+    /// An answer left completely: status, body bytes in and out, time since the head was complete.
+    case requestCompleted(status: Int, requestBytes: Int, responseBytes: Int, duration: Duration)
+}
