@@ -68,13 +68,18 @@ func mode(of path: String) -> UInt32 {
 /// A configuration hash that differs by `n`.
 func hash(_ n: UInt8 = 0) -> [UInt8] { [UInt8](repeating: n, count: 32) }
 
-/// A record with a key of `bytes` bytes whose content tells where it came from.
-func record(_ user: String = "USER", _ configuration: UInt8 = 0, _ timestamp: UInt64, bytes: Int = 16, fill: UInt8 = 7)
-    -> EvaluationKeyRecord
-{
+/// A record whose key is `bytes` times the byte `fill`.
+func record(
+    _ user: String, _ configuration: UInt8, _ timestamp: UInt64, bytes: Int = 16, fill: UInt8 = 7
+) -> EvaluationKeyRecord {
     EvaluationKeyRecord(
         userIdentifier: user, configurationHash: hash(configuration), timestamp: timestamp,
         key: [UInt8](repeating: fill, count: bytes))
+}
+
+/// A record of the usual user and configuration.
+func record(_ timestamp: UInt64, bytes: Int = 16, fill: UInt8 = 7) -> EvaluationKeyRecord {
+    record("USER", 0, timestamp, bytes: bytes, fill: fill)
 }
 
 /// The two drivers.
