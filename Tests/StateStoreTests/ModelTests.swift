@@ -64,7 +64,7 @@ struct ModelTests {
     func randomOperations() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(state: seed)
-        let limits = EvaluationKeyLimits(maxKeysPerIdentifier: 4, maxTotalBytes: 2_000, maxIdleSeconds: 300, maxKeyBytes: 300)
+        let limits = EvaluationKeyLimits(maxKeysPerIdentifier: 4, maxTotalBytes: 2_000, maxIdleSeconds: 100, maxKeyBytes: 300)
         let folder = ScratchFolder()
         var model = Model(limits: limits)
         let memory = try InMemoryEvaluationKeyStore(limits: limits)
