@@ -1,0 +1,57 @@
+// The floors of the house (CONTRIBUTING.md): a target imports only what stands below it.
+
+enum Floors {
+    /// From the ground to the roof; targets of one floor do not import each other.
+    static let all: [[String]] = [
+        ["COpenSSL", "CNghttp2", "CSQLite", "CPhoneNumber", "CLinux"],
+        ["RingKernels", "RingKernelsAVX2"],
+        ["RingMath", "Protobuf", "Cryptography"],
+        ["BFV", "LookupMessages"],
+        ["KeywordPIR", "PrivacyPass", "ObliviousHTTP", "HTTPCore", "CardBook"],
+        ["CallerDirectory", "HTTPServer", "HTTPClient", "StateStore"],
+        ["LookupService", "DeviceClient"],
+        ["veilring"],
+    ]
+
+    /// Doors to a system library that only these targets open.
+    static let doors: [String: Set<String>] = [
+        "COpenSSL": ["Cryptography"],
+        "CPhoneNumber": ["CallerDirectory"],
+    ]
+
+    /// Modules of the toolchain that sources may import.
+    static let toolchain: Set<String> = ["Foundation", "FoundationEssentials", "Glibc", "Musl", "Dispatch", "Synchronization"]
+
+    /// Which floor a target is on, from 0.
+    static func number(of target: String) -> Int? {
+        all.firstIndex { $0.contains(target) }
+    }
+
+    /// What is wrong with the dependencies of a manifest.
+    static func findings(in manifest: Manifest) -> [Finding] {
+        var result: [Finding] = []
+        for target in manifest.targets where target.kind != "testTarget" {
+            guard let floor = number(of: target.name) else {
+                result.append(Finding(path: "Package.swift", line: 1, reason: "\(target.name) is on no floor"))
+                continue
+            }
+            for dependency in target.dependencies where (number(of: dependency) ?? .max) >= floor {
+                result.append(Finding(path: "Package.swift", line: 1, reason: "\(dependency) is not below \(target.name)"))
+            }
+        }
+        return result
+    }
+
+    /// What is wrong with the imports of a file of `target`: every module is of the toolchain or a declared dependency.
+    static func findings(in file: SourceFile, of target: Manifest.Target) -> [Finding] {
+        Rules.imports(of: file).compactMap { module, line in
+            if let door = doors[module], !door.contains(target.name) {
+                return Finding(
+                    path: file.path, line: line, reason: "only \(door.sorted().joined(separator: ", ")) may import \(module)")
+            }
+            if toolchain.contains(module) || target.dependencies.contains(module) { return nil }
+            return Finding(
+                path: file.path, line: line, reason: "\(target.name) may not import \(module): Package.swift does not say so")
+        }
+    }
+}
