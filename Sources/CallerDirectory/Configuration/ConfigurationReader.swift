@@ -100,7 +100,9 @@ struct ConfigurationReader {
 
     private func readListen() -> [ListenAddress] {
         let expected = "\"host:port\", \"[v6 address]:port\" or a list of such"
-        guard let texts = section.strings("listen", expected: expected) else { return [ListenAddress(host: "127.0.0.1", port: 8080)] }
+        guard let texts = section.strings("listen", expected: expected) else {
+            return [ListenAddress(host: "127.0.0.1", port: 8080)]
+        }
         var result: [ListenAddress] = []
         for (text, value) in texts {
             guard let address = ListenAddress(text) else {

@@ -68,7 +68,9 @@ struct EnvironmentOverrides {
             default: return .string(text)
             }
         case .list:
-            let parts = text.split(separator: ",").map { JSON5Value(.string(trimmed($0)), at: TextPosition(line: 0, column: 0)) }
+            let parts = text.split(separator: ",").map {
+                JSON5Value(.string(trimmed($0)), at: TextPosition(line: 0, column: 0))
+            }
             return .array(parts)
         }
     }

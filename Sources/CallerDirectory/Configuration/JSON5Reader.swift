@@ -182,7 +182,8 @@ public struct JSON5Reader: Sendable {
 
     func isIdentifierByte(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"),
             UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...:
             return true
         default: return false
@@ -213,7 +214,7 @@ public struct JSON5Reader: Sendable {
         while let byte = peek() {
             switch byte {
             case 0x20, 0x09, 0x0a, 0x0d: advance()
-            case 0x0b, 0x0c where dialect == .json5: advance()
+            case 0x0b where dialect == .json5, 0x0c where dialect == .json5: advance()
             case UInt8(ascii: "/") where dialect == .json5: try skipComment()
             case 0x80... where dialect == .json5:
                 guard let (scalar, length) = scalar(), scalar == "\u{feff}" || JSON5Reader.isBlank(scalar) else { return }

@@ -75,7 +75,8 @@ public struct PIRSettings: Sendable, Equatable {
     /// (keyword-pir.md 14.5: measured; the others leave no noise budget, or too little to rely on).
     static let parameterSets: [(name: String, survivesProduct: Bool)] = [
         ("n_4096_logq_27_28_28_logt_4", true), ("n_4096_logq_27_28_28_logt_5", true), ("n_4096_logq_27_28_28_logt_6", true),
-        ("n_4096_logq_27_28_28_logt_13", false), ("n_4096_logq_27_28_28_logt_16", false), ("n_4096_logq_27_28_28_logt_17", false),
+        ("n_4096_logq_27_28_28_logt_13", false), ("n_4096_logq_27_28_28_logt_16", false),
+        ("n_4096_logq_27_28_28_logt_17", false),
         ("n_4096_logq_16_33_33_logt_4", true), ("n_8192_logq_3x55_logt_24", true), ("n_8192_logq_3x55_logt_29", false),
         ("n_8192_logq_3x55_logt_30", false), ("n_8192_logq_3x55_logt_42", false), ("n_8192_logq_28_60_60_logt_20", false),
         ("n_8192_logq_29_60_60_logt_15", true), ("n_8192_logq_40_60_60_logt_26", false),

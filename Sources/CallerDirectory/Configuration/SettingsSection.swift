@@ -34,7 +34,8 @@ final class SettingsLog {
         count += 1
         guard findings.count < ConfigurationError.reportedAtMost else { return }
         findings.append(
-            SourceFinding(position: place(path, position), expected: path.isEmpty ? expected : "\(path): \(expected)", came: came))
+            SourceFinding(
+                position: place(path, position), expected: path.isEmpty ? expected : "\(path): \(expected)", came: came))
     }
 
     func notice(_ path: String, _ position: TextPosition, _ text: String) {

@@ -31,3 +31,12 @@ enum FilePathText {
         return String(cString: buffer)
     }
 }
+
+extension FilePathText {
+    /// `path` as messages show it: relative to the working folder when it is below it.
+    static func shown(_ path: String) -> String {
+        let base = currentDirectory()
+        let prefix = base.hasSuffix("/") ? base : base + "/"
+        return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
+    }
+}
