@@ -125,7 +125,7 @@ public struct SerializedFullCiphertext: TextMessage {
 
 /// A ciphertext in one of its two forms.
 public struct SerializedCiphertext: TextMessage {
-    /// e form of a ciphertext.
+    /// The form of a ciphertext.
     public enum Kind: Sendable, Equatable {
         /// First polynomial and seed.
         case seeded(SerializedSeededCiphertext)

@@ -124,7 +124,7 @@ public struct ConfigResponse: TextMessage {
 
 /// The configuration of one use case.
 public struct Config: TextMessage {
-    /// e protocol that a configuration belongs to.
+    /// The protocol that a configuration belongs to.
     public enum Kind: Sendable, Equatable {
         /// Keyword PIR.
         case pir(PIRConfig)
@@ -134,6 +134,11 @@ public struct Config: TextMessage {
 
     /// The oneof; nil if no member is set.
     public var kind: Kind?
+    /// The configuration of keyword PIR, if that is the member set.
+    public var pirConfig: PIRConfig? {
+        get { if case .pir(let config) = kind { config } else { nil } }
+        set { kind = newValue.map { .pir($0) } }
+    }
     /// The configuration id (keyword-pir.md 9.4).
     public var configId: ArraySlice<UInt8> = []
     /// The client keeps what it has; all other fields are unset then.
@@ -159,7 +164,9 @@ public struct Config: TextMessage {
             kind = .pir(value)
         case 3: configId = try reader.bytesValue()
         case 4: reuseExistingConfig = try reader.bool()
-        case 2, 5: kind = .unsupported(field: number)
+        case 2, 5:
+            _ = try reader.bytesValue()
+            kind = .unsupported(field: number)
         default: break
         }
     }

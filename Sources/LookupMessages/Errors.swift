@@ -4,7 +4,7 @@ import Protobuf
 
 /// The schema's `Error`: why a request was not answered.
 public struct ErrorMessage: TextMessage {
-    /// e reason.
+    /// The reason.
     public enum Kind: Sendable, Equatable {
         /// The configuration id is gone; the current configuration may be enclosed.
         case configVersionNotFound(configResponse: ConfigResponse?)

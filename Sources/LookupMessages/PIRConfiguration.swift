@@ -227,7 +227,7 @@ public struct SymmetricPirClientConfig: TextMessage {
 
 /// How a keyword finds its shard (keyword-pir.md 1.2).
 public struct PIRShardingFunction: TextMessage {
-    /// e sharding function.
+    /// The sharding function.
     public enum Kind: Sendable, Equatable {
         /// By the keyword's hash.
         case sha256

@@ -151,7 +151,7 @@ public struct OPRFRequest: TextMessage {
 
 /// One request of a batch.
 public struct Request: TextMessage {
-    /// e protocol that a request belongs to.
+    /// The protocol that a request belongs to.
     public enum Kind: Sendable, Equatable {
         /// Keyword PIR.
         case pir(PIRRequest)
@@ -189,7 +189,9 @@ public struct Request: TextMessage {
             if case .oprf(let earlier) = kind { value = earlier }
             try reader.message(into: &value)
             kind = .oprf(value)
-        case 3, 5: kind = .unsupported(field: number)
+        case 3, 5:
+            _ = try reader.bytesValue()
+            kind = .unsupported(field: number)
         default: break
         }
     }
@@ -373,7 +375,7 @@ public struct OPRFResponse: TextMessage {
 
 /// One response of a batch.
 public struct Response: TextMessage {
-    /// e protocol that a response belongs to.
+    /// The protocol that a response belongs to.
     public enum Kind: Sendable, Equatable {
         /// Keyword PIR.
         case pir(PIRResponse)
@@ -407,7 +409,9 @@ public struct Response: TextMessage {
             if case .oprf(let earlier) = kind { value = earlier }
             try reader.message(into: &value)
             kind = .oprf(value)
-        case 2, 4: kind = .unsupported(field: number)
+        case 2, 4:
+            _ = try reader.bytesValue()
+            kind = .unsupported(field: number)
         default: break
         }
     }

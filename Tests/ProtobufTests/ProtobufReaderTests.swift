@@ -22,6 +22,8 @@ struct Sample: TextMessage {
     var texts: [String] = []
     var blobs: [ArraySlice<UInt8>] = []
 
+    init() {}
+
     struct Choice: ProtobufEnum {
         var rawValue: Int32
         init(rawValue: Int32) { self.rawValue = rawValue }
