@@ -16,8 +16,9 @@ public struct ListenAddress: Sendable, Equatable, Hashable, CustomStringConverti
 
     /// Reads `host:port` or `[v6]:port`; nil when it is neither.
     public init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
-        guard text[text.index(after: colon)...].allSatisfy(\.isASCII) else { return nil }
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        let digits = text[text.index(after: colon)...]
+        guard digits.utf8.allSatisfy({ NumberText.isDigit($0) }), let port = UInt16(digits) else { return nil }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = host.dropFirst().dropLast()

@@ -86,8 +86,9 @@ struct KeywordDatabaseReading {
             let first = place(of: Int(slots[slot]) - 1).map { "at \($0)" } ?? "in another source"
             findings.append(
                 SourceFinding(
-                    position: place(of: index) ?? SourcePosition(file: "", line: 0), expected: "each keyword once",
-                    came: "the keyword with digest \(digest(keyword)) again, first \(first)"))
+                    position: place(of: index) ?? SourcePosition(file: "", line: 0),
+                    expected: "each keyword once (first \(first))",
+                    came: "the keyword with digest \(digest(keyword)) again"))
         }
         guard findings.isEmpty else { throw SourceError(findings, count: count) }
         return rows

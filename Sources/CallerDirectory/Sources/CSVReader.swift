@@ -48,9 +48,10 @@ struct CSVReader {
     init(source: @escaping () throws(FileReadError) -> [UInt8]) { self.source = source }
 
     private mutating func peek() throws(FileReadError) -> UInt8? {
-        if index == chunk.count {
+        while index == chunk.count {
             chunk = try source()
             index = 0
+            if chunk.isEmpty { return nil }
             if atStart {
                 atStart = false
                 while chunk.count < 3 {
@@ -61,7 +62,7 @@ struct CSVReader {
                 if chunk.starts(with: [0xef, 0xbb, 0xbf]) { index = 3 }
             }
         }
-        return index < chunk.count ? chunk[index] : nil
+        return chunk[index]
     }
 
     /// The next record, nil at the end. Blank lines come as blank records.

@@ -48,7 +48,7 @@ struct CallerReading {
     var table = CallerTable()
     var report = SourceReport()
     private var files: [String] = []
-    private var batch: [RawCaller] = []
+    private var batch: [Result<RawCaller, SourceFinding>] = []
 
     init(normalizer: any PhoneNumberNormalizer) { self.normalizer = normalizer }
 
@@ -101,19 +101,21 @@ struct CallerReading {
 
     private mutating func take(_ row: Result<RawCaller, SourceFinding>, rule: CallerTable.MergeRule) {
         report.rowsRead += 1
-        switch row {
-        case .failure(let finding): report.rejected.append(finding)
-        case .success(let caller):
-            batch.append(caller)
-            if batch.count == CallerReading.batchSize { flush(rule: rule) }
-        }
+        batch.append(row)
+        if batch.count == CallerReading.batchSize { flush(rule: rule) }
     }
 
+    /// Normalises what was gathered, and takes it in the order of the file.
     private mutating func flush(rule: CallerTable.MergeRule) {
         let outcomes = CallerReading.normalize(batch, with: normalizer)
-        let callers = batch
+        let rows = batch
         batch.removeAll(keepingCapacity: true)
-        for (caller, outcome) in zip(callers, outcomes) { add(caller, outcome, rule: rule) }
+        for (row, outcome) in zip(rows, outcomes) {
+            switch row {
+            case .failure(let finding): report.rejected.append(finding)
+            case .success(let caller): add(caller, outcome, rule: rule)
+            }
+        }
     }
 
     private mutating func add(_ caller: RawCaller, _ outcome: NumberOutcome, rule: CallerTable.MergeRule) {
@@ -142,14 +144,18 @@ struct CallerReading {
                 let verb = rule == .replace && first.file == origin.file ? "replaces" : "merged into"
                 report.merged.append(
                     SourceFinding(
-                        position: position, expected: "each number once", came: "\(number) again: \(verb) the row at \(place)"))
+                        position: position, expected: "each number once (\(verb) the row at \(place))", came: "\(number) again")
+                )
             }
         }
     }
 
     /// The outcomes of all numbers, worked out on all cores: the library takes some 15 to 30 µs for each.
-    static func normalize(_ callers: [RawCaller], with normalizer: any PhoneNumberNormalizer) -> [NumberOutcome] {
-        @Sendable func outcome(_ caller: RawCaller) -> NumberOutcome {
+    static func normalize(
+        _ callers: [Result<RawCaller, SourceFinding>], with normalizer: any PhoneNumberNormalizer
+    ) -> [NumberOutcome] {
+        @Sendable func outcome(_ row: Result<RawCaller, SourceFinding>) -> NumberOutcome {
+            guard case .success(let caller) = row else { return .rejected(.empty) }
             if let issue = caller.numberIssue { return .rejected(issue) }
             return normalizer.normalize(caller.number)
         }
