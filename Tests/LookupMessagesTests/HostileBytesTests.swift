@@ -110,8 +110,9 @@ func fullMessage(_ schema: MessageSchema, from generator: inout SeededGenerator,
             }
             func check<M: TextMessage>(_ type: M.Type) {
                 do {
-                    let message = try M(decoding: bytes)
-                    #expect(try M(decoding: message.encoded()) == message, "seed \(seed), round \(round), \(name)")
+                    // The bytes, not the message: members of other protocols are noted but not written again.
+                    let encoded = try M(decoding: bytes).encoded()
+                    #expect(try M(decoding: encoded).encoded() == encoded, "seed \(seed), round \(round), \(name)")
                 } catch let error {
                     // Typed throws: the compiler knows that it is a ProtobufError. It must have something to say.
                     #expect(!error.description.isEmpty, "seed \(seed), round \(round), \(name)")

@@ -33,9 +33,10 @@ enum Exceptions {
         Exception(
             path: "Sources/CallerDirectory/Numbers/LibraryPhoneNumberNormalizer.swift", reason: "bridge to libphonenumber"),
         Exception(path: "Sources/CallerDirectory/Sources/ChunkedFile.swift", reason: "read(2) into an array, without copying"),
-        Exception(path: "Sources/CallerDirectory/Identities/IconFolder.swift", reason: "the name in readdir(3)'s entry is a C array"),
+        Exception(path: "Sources/CallerDirectory/Identities/IconFolder.swift", reason: "readdir(3) names are C arrays"),
         Exception(
-            path: "Sources/CallerDirectory/Identities/KeywordDatabaseReading.swift", reason: "Hasher takes bytes as a raw buffer"),
+            path: "Sources/CallerDirectory/Identities/KeywordDatabaseReading.swift",
+            reason: "Hasher takes bytes as a raw buffer"),
         Exception(path: "Sources/HTTPServer/LoopMailbox.swift", reason: "a closure crosses pthread_create(3)"),
     ]
 }
