@@ -49,7 +49,9 @@ import Testing
         limits.fieldCount = 4
         limits.chunkExtension = 6
         let corpus = (Self.requests + HTTP1RequestParserTests.refusals.map(\.0)).map { Array($0.utf8) }
-        let pieces: [[UInt8]] = ["\r\n", "\n", "\r", " ", ":", "0", ";", "\0", "Content-Length: 1\r\n", "ffff", "chunked"].map { Array($0.utf8) }
+        let pieces: [[UInt8]] = ["\r\n", "\n", "\r", " ", ":", "0", ";", "\0", "Content-Length: 1\r\n", "ffff", "chunked"].map {
+            Array($0.utf8)
+        }
         for round in 0..<rounds {
             var bytes = corpus.randomElement(using: &random) ?? []
             for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -69,7 +71,9 @@ import Testing
                 cuts.append(piece)
                 rest = rest.dropFirst(piece.count)
             }
-            let same = parse(cuts, limits: limits, bodyLimit: 64) == whole && parse(singly(bytes), limits: limits, bodyLimit: 64) == whole
+            let same =
+                parse(cuts, limits: limits, bodyLimit: 64) == whole
+                && parse(singly(bytes), limits: limits, bodyLimit: 64) == whole
             #expect(same, "seed \(seed), round \(round), input \(bytes)")
             if !same { return }
             var response = HTTP1ResponseParser(limits: limits)

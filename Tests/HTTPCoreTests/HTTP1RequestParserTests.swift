@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct HTTP1RequestParserTests {
     @Test func originForm() throws {
-        let verdict = parse("POST /a/../%2F?x=1?y HTTP/1.1\r\nHost: h:1\r\nX-A:\t one \r\nx-a: two\r\nContent-Length: 3\r\n\r\nabc")
+        let verdict = parse(
+            "POST /a/../%2F?x=1?y HTTP/1.1\r\nHost: h:1\r\nX-A:\t one \r\nx-a: two\r\nContent-Length: 3\r\n\r\nabc")
         #expect(verdict.error == nil)
         let head = try #require(verdict.heads.first).head
         #expect(head.method == "POST")
@@ -70,7 +71,8 @@ import Testing
     static let refusals: [(String, HTTPParseError, Int)] = [
         // Request line.
         ("GET / HTTP/1.1\n" + ok, .bareLineFeed, 400), ("GET /\rx HTTP/1.1\r\n" + ok, .bareCarriageReturn, 400),
-        ("GET / HTTP/1.1\r\r\n" + ok, .bareCarriageReturn, 400), ("\r\n\r\n\r\nGET / HTTP/1.1\r\n" + ok, .tooManyEmptyLines, 400),
+        ("GET / HTTP/1.1\r\r\n" + ok, .bareCarriageReturn, 400),
+        ("\r\n\r\n\r\nGET / HTTP/1.1\r\n" + ok, .tooManyEmptyLines, 400),
         ("GET  / HTTP/1.1\r\n" + ok, .malformedRequestLine, 400), ("GET / HTTP/1.1 \r\n" + ok, .malformedRequestLine, 400),
         (" GET / HTTP/1.1\r\n" + ok, .malformedRequestLine, 400), ("GET /\r\n" + ok, .malformedRequestLine, 400),
         ("GET\t/ HTTP/1.1\r\n" + ok, .malformedRequestLine, 400), ("G(T / HTTP/1.1\r\n" + ok, .malformedRequestLine, 400),
@@ -82,13 +84,17 @@ import Testing
         ("GET h:80 HTTP/1.1\r\n" + ok, .malformedTarget, 400), ("GET /a#b HTTP/1.1\r\n" + ok, .malformedTarget, 400),
         ("GET /\u{e9} HTTP/1.1\r\n" + ok, .malformedTarget, 400), ("GET /\0 HTTP/1.1\r\n" + ok, .malformedTarget, 400),
         ("GET /\u{7f} HTTP/1.1\r\n" + ok, .malformedTarget, 400), ("GET ftp://h/ HTTP/1.1\r\n" + ok, .malformedTarget, 400),
-        ("GET http:///x HTTP/1.1\r\n" + ok, .malformedTarget, 400), ("GET http://u@h/ HTTP/1.1\r\n" + ok, .malformedTarget, 400),
+        ("GET http:///x HTTP/1.1\r\n" + ok, .malformedTarget, 400),
+        ("GET http://u@h/ HTTP/1.1\r\n" + ok, .malformedTarget, 400),
         // Fields.
         ("GET / HTTP/1.1\r\nHost: h\n\r\n", .bareLineFeed, 400), ("GET / HTTP/1.1\r\nHost: h\r\n\n", .bareLineFeed, 400),
-        ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", .malformedFieldName, 400), ("GET / HTTP/1.1\r\n: h\r\n\r\n", .malformedFieldName, 400),
-        ("GET / HTTP/1.1\r\nHost\r\n\r\n", .malformedFieldName, 400), ("GET / HTTP/1.1\r\nH\0st: h\r\n\r\n", .malformedFieldName, 400),
+        ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", .malformedFieldName, 400),
+        ("GET / HTTP/1.1\r\n: h\r\n\r\n", .malformedFieldName, 400),
+        ("GET / HTTP/1.1\r\nHost\r\n\r\n", .malformedFieldName, 400),
+        ("GET / HTTP/1.1\r\nH\0st: h\r\n\r\n", .malformedFieldName, 400),
         ("GET / HTTP/1.1\r\nHost: h\r\nA: b\r\n c\r\n\r\n", .foldedField, 400),
-        ("GET / HTTP/1.1\r\n Host: h\r\n\r\n", .foldedField, 400), ("GET / HTTP/1.1\r\nHost: h\r\nA: b\r\n\tc\r\n\r\n", .foldedField, 400),
+        ("GET / HTTP/1.1\r\n Host: h\r\n\r\n", .foldedField, 400),
+        ("GET / HTTP/1.1\r\nHost: h\r\nA: b\r\n\tc\r\n\r\n", .foldedField, 400),
         ("GET / HTTP/1.1\r\nHost: h\r\nA: b\0c\r\n\r\n", .malformedFieldValue, 400),
         ("GET / HTTP/1.1\r\nHost: h\r\nA: b\u{7f}\r\n\r\n", .malformedFieldValue, 400),
         ("GET / HTTP/1.1\r\nHost: h\r\nA: b\u{1}\r\n\r\n", .malformedFieldValue, 400),
@@ -98,8 +104,10 @@ import Testing
         ("GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n", .repeatedHost, 400),
         ("GET / HTTP/1.0\r\nHost: h\r\nHost: i\r\n\r\n", .repeatedHost, 400),
         ("GET / HTTP/1.1\r\nHost:\r\n\r\n", .malformedHost, 400), ("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", .malformedHost, 400),
-        ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", .malformedHost, 400), ("GET / HTTP/1.1\r\nHost: a@b\r\n\r\n", .malformedHost, 400),
-        ("GET / HTTP/1.1\r\nHost: a:70000\r\n\r\n", .malformedHost, 400), ("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", .malformedHost, 400),
+        ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", .malformedHost, 400),
+        ("GET / HTTP/1.1\r\nHost: a@b\r\n\r\n", .malformedHost, 400),
+        ("GET / HTTP/1.1\r\nHost: a:70000\r\n\r\n", .malformedHost, 400),
+        ("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", .malformedHost, 400),
         ("GET / HTTP/1.1\r\nHost: a, b\r\n\r\n", .malformedHost, 400),
         // Length: every smuggling pair.
         (post + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", .conflictingLength, 400),
@@ -107,9 +115,12 @@ import Testing
         (post + "Transfer-Encoding: x\r\nContent-Length: 0\r\n\r\n", .conflictingLength, 400),
         (post + "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", .repeatedContentLength, 400),
         (post + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", .repeatedContentLength, 400),
-        (post + "Content-Length: 1, 1\r\n\r\n", .malformedContentLength, 400), (post + "Content-Length: +1\r\n\r\n", .malformedContentLength, 400),
-        (post + "Content-Length: -1\r\n\r\n", .malformedContentLength, 400), (post + "Content-Length:\r\n\r\n", .malformedContentLength, 400),
-        (post + "Content-Length: 1 1\r\n\r\n", .malformedContentLength, 400), (post + "Content-Length: 0x1\r\n\r\n", .malformedContentLength, 400),
+        (post + "Content-Length: 1, 1\r\n\r\n", .malformedContentLength, 400),
+        (post + "Content-Length: +1\r\n\r\n", .malformedContentLength, 400),
+        (post + "Content-Length: -1\r\n\r\n", .malformedContentLength, 400),
+        (post + "Content-Length:\r\n\r\n", .malformedContentLength, 400),
+        (post + "Content-Length: 1 1\r\n\r\n", .malformedContentLength, 400),
+        (post + "Content-Length: 0x1\r\n\r\n", .malformedContentLength, 400),
         (post + "Content-Length: 0000000000000000001\r\n\r\n", .malformedContentLength, 400),
         (post + "Content-Length: 999999999999999999\r\n\r\n", .bodyTooLarge, 413),
         (post + "Transfer-Encoding: gzip\r\n\r\n", .unsupportedTransferEncoding, 501),
@@ -124,8 +135,10 @@ import Testing
         ("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", .transferEncodingInOldVersion, 400),
         (post + "Expect: 200-ok\r\n\r\n", .unsupportedExpectation, 417),
         // Chunks.
-        (chunked + "\r\n", .malformedChunkSize, 400), (chunked + "g\r\n", .malformedChunkSize, 400), (chunked + "0x1\r\n", .malformedChunkSize, 400),
-        (chunked + "1 \r\n", .malformedChunkSize, 400), (chunked + " 1\r\n", .malformedChunkSize, 400), (chunked + "-1\r\n", .malformedChunkSize, 400),
+        (chunked + "\r\n", .malformedChunkSize, 400), (chunked + "g\r\n", .malformedChunkSize, 400),
+        (chunked + "0x1\r\n", .malformedChunkSize, 400),
+        (chunked + "1 \r\n", .malformedChunkSize, 400), (chunked + " 1\r\n", .malformedChunkSize, 400),
+        (chunked + "-1\r\n", .malformedChunkSize, 400),
         (chunked + "1\n", .bareLineFeed, 400), (chunked + "1;a\0\r\n", .malformedChunkSize, 400),
         (chunked + "1;a\rb\r\n", .bareCarriageReturn, 400), (chunked + "0000000000000001\r\n", .malformedChunkSize, 400),
         (chunked + "fffffffffffffff\r\n", .bodyTooLarge, 413), (chunked + "1\r\nab", .malformedChunkEnd, 400),

@@ -17,7 +17,9 @@ import Testing
                 parser.append(piece)
                 while true {
                     let step = try parser.next()
-                    if case .response(let response, let keepsAlive) = step { return .response(response, keepsAlive: keepsAlive) }
+                    if case .response(let response, let keepsAlive) = step {
+                        return .response(response, keepsAlive: keepsAlive)
+                    }
                     if step == .needMore { break }
                 }
             }
@@ -45,14 +47,18 @@ import Testing
         ("HTTP/1.1 204 No Content\r\n\r\n", "GET", ok(204, [:], "", keepsAlive: true)),
         ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\nrest", "GET", ok(200, [:], "rest", keepsAlive: false)),
         ("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", "GET", ok(200, ["content-length": "1"], "x", keepsAlive: false)),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", "GET",
-            ok(200, ["transfer-encoding": "chunked"], "abc", keepsAlive: true)),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", "GET",
+            ok(200, ["transfer-encoding": "chunked"], "abc", keepsAlive: true)
+        ),
         ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhi", "GET", .error(.truncated)), ("", "GET", .error(.truncated)),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na", "GET", .error(.truncated)),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", "GET", .error(.conflictingLength)),
         ("HTTP/1.1 101 Switching\r\n\r\n", "GET", .error(.unexpectedUpgrade)),
-        ("HTTP/2.0 200 OK\r\n\r\n", "GET", .error(.unsupportedVersion)), ("HTTP/1.1 20 OK\r\n\r\n", "GET", .error(.malformedStatusLine)),
-        ("HTTP/1.1  200 OK\r\n\r\n", "GET", .error(.malformedStatusLine)), ("ICY 200 OK\r\n\r\n", "GET", .error(.malformedStatusLine)),
+        ("HTTP/2.0 200 OK\r\n\r\n", "GET", .error(.unsupportedVersion)),
+        ("HTTP/1.1 20 OK\r\n\r\n", "GET", .error(.malformedStatusLine)),
+        ("HTTP/1.1  200 OK\r\n\r\n", "GET", .error(.malformedStatusLine)),
+        ("ICY 200 OK\r\n\r\n", "GET", .error(.malformedStatusLine)),
         ("HTTP/1.1 600 No\r\n\r\n", "GET", .error(.malformedStatusLine)), ("HTTP/1.1 200 OK\n\n", "GET", .error(.bareLineFeed)),
     ])
     func outcome(text: String, method: String, expected: Outcome) {
@@ -66,6 +72,8 @@ import Testing
         let body = String(repeating: "x", count: count)
         let fits = count <= 4
         #expect((Self.run("HTTP/1.1 200 OK\r\n\r\n" + body, limits: limits) == .error(.bodyTooLarge)) == !fits)
-        #expect((Self.run("HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n" + body, limits: limits) == .error(.bodyTooLarge)) == !fits)
+        #expect(
+            (Self.run("HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n" + body, limits: limits) == .error(.bodyTooLarge))
+                == !fits)
     }
 }

@@ -27,11 +27,12 @@ import Testing
         #expect(String(decoding: empty, as: UTF8.self) == "HTTP/1.1 204 No Content\r\ndate: D\r\n\r\n")
     }
 
-    @Test(arguments: [
-        (["a": "b\r\nc: d"], .invalidFieldValue),
-        (["a": "\0"], .invalidFieldValue), (["a": "\u{100}"], .invalidFieldValue), (["a b": "c"], .invalidFieldName),
-        (["": "c"], .invalidFieldName), (["a\r\n": "c"], .invalidFieldName),
-    ] as [(HTTPFields, HTTPSerializationError)])
+    @Test(
+        arguments: [
+            (["a": "b\r\nc: d"], .invalidFieldValue),
+            (["a": "\0"], .invalidFieldValue), (["a": "\u{100}"], .invalidFieldValue), (["a b": "c"], .invalidFieldName),
+            (["": "c"], .invalidFieldName), (["a\r\n": "c"], .invalidFieldName),
+        ] as [(HTTPFields, HTTPSerializationError)])
     func splittingIsRefused(fields: HTTPFields, error: HTTPSerializationError) {
         #expect(throws: error) {
             try HTTP1Serializer.responseHead(
@@ -44,7 +45,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("GET", "h", "x", HTTPSerializationError.invalidTarget), ("GET", "h", "/ x", .invalidTarget), ("GET", "h", "/\r\n", .invalidTarget),
+        ("GET", "h", "x", HTTPSerializationError.invalidTarget), ("GET", "h", "/ x", .invalidTarget),
+        ("GET", "h", "/\r\n", .invalidTarget),
         ("GET", "h", "/#", .invalidTarget), ("GET", "", "/", .invalidAuthority), ("GET", "a b", "/", .invalidAuthority),
         ("G T", "h", "/", .invalidMethod), ("", "h", "/", .invalidMethod),
     ])
@@ -66,13 +68,15 @@ import Testing
     func chunksParseBack(count: Int) throws {
         let body = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         let head = HTTPRequestHead(method: "POST", authority: "h", path: "/")
-        let bytes = try HTTP1Serializer.requestHead(head, contentLength: 0, chunked: true) + HTTP1Serializer.chunks(body, size: 10)
+        let bytes =
+            try HTTP1Serializer.requestHead(head, contentLength: 0, chunked: true) + HTTP1Serializer.chunks(body, size: 10)
         #expect(parse([bytes[...]]).bodies == [body])
     }
 
-    @Test(arguments: [
-        (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
-        (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
+            (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
+        ] as [(Int64, String)])
     func date(time: Int64, text: String) { #expect(HTTPDate.text(unixTime: time) == text) }
 }

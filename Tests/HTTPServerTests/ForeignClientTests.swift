@@ -55,7 +55,8 @@ private func run(_ program: String, _ arguments: [String]) throws -> (status: In
                 base + options + ["-v", "--data-binary", "@\(sent.path)", "-o", received.path, server.url + "/up"])
             #expect(result.status == 0, "\(result.output)")
             #expect(try Data(contentsOf: received) == data)
-            #expect(result.output.contains("100 Continue") == options.contains("Expect: 100-continue"))
+            // curl expects 100 for large chunked bodies without being told.
+            #expect(result.output.contains("100 Continue") == !options.contains("Expect:"))
         }
 
         @Test func refusalBeforeTheBody() throws {

@@ -98,7 +98,8 @@ import Testing
     @Test func versionsAndConnectionOptions() throws {
         let server = try TestServer()
         for (request, option) in [
-            ("GET / HTTP/1.0\r\n\r\n", "connection: close"), ("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "connection: close"),
+            ("GET / HTTP/1.0\r\n\r\n", "connection: close"),
+            ("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "connection: close"),
             ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.0\r\n\r\n", "connection: keep-alive"),
         ] {
             var peer = try server.peer()
@@ -192,7 +193,8 @@ import Testing
                 let large = request.path == "/large"
                 reply.send(
                     HTTPResponse(
-                        status: 200, fields: large ? [:] : ["x": "a\r\nb: c"], body: large ? [UInt8](repeating: 0, count: 11) : []))
+                        status: 200, fields: large ? [:] : ["x": "a\r\nb: c"],
+                        body: large ? [UInt8](repeating: 0, count: 11) : []))
             }), limits: limits)
         let client = try server.client()
         #expect(try client.send(HTTPRequest(method: "GET", path: "/large")).status == 500)
@@ -254,9 +256,11 @@ import Testing
         #expect(throws: HTTPServerError.cannotListen(on: unknown, because: .unknownHost)) { try third.start() }
     }
 
-    @Test(arguments: [
-        ("127.0.0.1:80", "127.0.0.1", 80), ("[::1]:0", "::1", 0), (":8080", "", 8080), ("localhost:65535", "localhost", 65535),
-    ] as [(String, String, UInt16)])
+    @Test(
+        arguments: [
+            ("127.0.0.1:80", "127.0.0.1", 80), ("[::1]:0", "::1", 0), (":8080", "", 8080),
+            ("localhost:65535", "localhost", 65535),
+        ] as [(String, String, UInt16)])
     func listenAddress(text: String, host: String, port: UInt16) {
         #expect(ListenAddress(text) == ListenAddress(host: host, port: port))
     }
