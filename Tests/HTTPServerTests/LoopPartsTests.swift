@@ -66,23 +66,4 @@ import Testing
         _ = HTTPReply { response in answers.withLock { $0.append(response.status) } }
         #expect(answers.withLock { $0 } == [204, 500])
     }
-
-    @Test(arguments: [
-        ("127.9.9.9", true), ("::1", true), ("::ffff:127.0.0.1", true), ("10.0.0.1", false), ("::2", false),
-        ("::ffff:10.0.0.1", false),
-    ])
-    func loopback(host: String, isLoopback: Bool) throws {
-        #expect(try #require(try SocketAddress.resolve(host: host, port: 1).first).isLoopback == isLoopback)
-    }
-
-    @Test func countingKeys() throws {
-        func key(_ host: String) throws -> UInt64 {
-            try #require(try SocketAddress.resolve(host: host, port: 1).first).countingKey
-        }
-        #expect(try key("10.0.0.1") == key("::ffff:10.0.0.1"))
-        #expect(try key("10.0.0.1") != key("10.0.0.2"))
-        #expect(try key("2001:db8:1:2::1") == key("2001:db8:1:2:ffff::"))
-        #expect(try key("2001:db8:1:2::1") != key("2001:db8:1:3::1"))
-        #expect(try SocketAddress.resolve(host: "2001:db8::1", port: 8).first?.description == "[2001:db8::1]:8")
-    }
 }
