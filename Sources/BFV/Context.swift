@@ -13,6 +13,13 @@ public final class BFVContext<Word: ResidueWord>: Sendable {
     /// The machinery of ciphertext products, or nil where there is no key-switching modulus.
     public let products: ProductContext<Word>?
 
+    /// `P^−1` modulo each ciphertext modulus, with Shoup companions; empty without a key-switching modulus.
+    public let specialInverse: [(Word, Word)]
+    /// Twice that.
+    public let specialInverseDoubled: [(Word, Word)]
+    /// `q_k^−1` modulo each earlier ciphertext modulus, by k, with Shoup companions.
+    public let levelInverse: [[(Word, Word)]]
+
     /// N.
     public var degree: Int { parameters.degree }
     /// Index of the key-switching modulus.
@@ -25,6 +32,22 @@ public final class BFVContext<Word: ResidueWord>: Sendable {
         self.parameters = parameters
         ring = try Ring(degree: parameters.degree, moduli: parameters.coefficientModuli)
         levels = parameters.ciphertextModuliCount
+        func inverses(times factor: Word) -> [(Word, Word)] {
+            guard parameters.hasEvaluationKeys else { return [] }
+            return ring.moduli.dropLast().map { m in
+                let c = m.multiply(m.invert(ring.moduli[ring.moduli.count - 1].value % m.value), factor)
+                return (c, m.shoup(c))
+            }
+        }
+        let ring = ring
+        specialInverse = inverses(times: 1)
+        specialInverseDoubled = inverses(times: 2)
+        levelInverse = (0..<levels).map { k in
+            ring.moduli.prefix(k).map { m in
+                let c = m.invert(ring.moduli[k].value % m.value)
+                return (c, m.shoup(c))
+            }
+        }
         products = parameters.hasEvaluationKeys ? try ProductContext(parameters, ring: ring) : nil
     }
 

@@ -85,6 +85,23 @@ int clinux_resolve(const char *host, uint16_t port, int passive, clinux_address 
     return count;
 }
 
+int clinux_parse_address(const char *text, clinux_address *out) {
+    uint8_t b[16];
+    memset(out, 0, sizeof *out);
+    if (inet_pton(AF_INET, text, b) == 1) {
+        out->version = 4;
+        out->low = (uint64_t)b[0] << 24 | (uint64_t)b[1] << 16 | (uint64_t)b[2] << 8 | b[3];
+        return 0;
+    }
+    if (inet_pton(AF_INET6, text, b) == 1) {
+        out->version = 6;
+        out->high = read_be64(b);
+        out->low = read_be64(b + 8);
+        return 0;
+    }
+    return -1;
+}
+
 void clinux_address_text(const clinux_address *address, char *text) {
     if (address->version == 6) {
         uint8_t b[16];

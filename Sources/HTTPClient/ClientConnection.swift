@@ -1,6 +1,7 @@
 // One connection of a client: blocking calls with a deadline over a non-blocking transport.
 
 import CLinux
+import Glibc
 import HTTPCore
 
 struct ClientConnection: Sendable {
@@ -37,7 +38,7 @@ struct ClientConnection: Sendable {
     ) throws(SocketError) -> Int32 {
         let descriptor = try Sockets.connect(address)
         let writable = wait(descriptor, CLINUX_WRITE, deadline)
-        let error = writable == 0 ? SocketError.system(110) : Sockets.connectError(descriptor)
+        let error = writable == 0 ? SocketError.system(ETIMEDOUT) : Sockets.connectError(descriptor)
         guard let error else { return descriptor }
         Sockets.close(descriptor)
         throw error

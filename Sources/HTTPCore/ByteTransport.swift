@@ -1,6 +1,7 @@
 // The seam between a connection and its bytes: a socket today, TLS on a socket later (service.md 5.2).
 
 import CLinux
+import Glibc
 
 /// The outcome of a transport call that never blocks.
 public enum TransportResult: Sendable, Equatable {
@@ -48,14 +49,14 @@ public struct SocketTransport: ByteTransport {
         let count = clinux_receive(descriptor, &buffer, buffer.count)
         if count > 0 { return .bytes(count) }
         if count == 0 { return .ended }
-        return count == -11 ? .needsReadable : .failed
+        return count == -Int(EAGAIN) ? .needsReadable : .failed
     }
 
     /// send(2) without SIGPIPE.
     public mutating func write(_ bytes: ArraySlice<UInt8>, more: Bool) -> TransportResult {
         let count = bytes.withUnsafeBytes { clinux_send(descriptor, $0.baseAddress, $0.count, more ? 1 : 0) }
         if count > 0 { return .bytes(count) }
-        return count == -11 || count == 0 ? .needsWritable : .failed
+        return count == -Int(EAGAIN) || count == 0 ? .needsWritable : .failed
     }
 
     /// shutdown(2) of the writing side.
@@ -83,8 +84,8 @@ public enum Sockets {
         let descriptor = clinux_accept_address(listener, &peer)
         if descriptor >= 0 { return .connection(descriptor, SocketAddress(peer)) }
         switch -descriptor {
-        case 11: return .none
-        case 12, 23, 24, 105: throw .system(-descriptor)  // ENOMEM, ENFILE, EMFILE, ENOBUFS
+        case EAGAIN: return .none
+        case ENOMEM, ENFILE, EMFILE, ENOBUFS: throw .system(-descriptor)
         default: return .gone
         }
     }

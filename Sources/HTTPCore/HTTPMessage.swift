@@ -86,7 +86,8 @@ public struct HTTPRequest: Sendable {
     /// Set when the peer has gone.
     public var cancellation: HTTPCancellation
 
-    /// Whether the peer has gone; ask before each expensive step.
+    /// Whether the peer has gone; ask before each expensive step. On HTTP/1.1 a peer that only ended its sending side looks
+    /// the same; an answer that is given nevertheless still reaches it.
     public var isCancelled: Bool { cancellation.isCancelled }
 
     /// A request made in the process.

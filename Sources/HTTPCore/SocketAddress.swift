@@ -1,6 +1,7 @@
 // Internet addresses and name resolution, without pointers to sockaddr.
 
 import CLinux
+import Glibc
 
 /// An IPv4 or IPv6 address with a port. Its text is for configuration and start-up messages, never for logs about requests
 /// (service.md 8.1).
@@ -29,7 +30,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The IPv4 address inside an IPv4-mapped IPv6 address, or of an IPv4 address.
-    private var version4: UInt64? {
+    fileprivate var version4: UInt64? {
         if !isVersion6 { return low }
         return high == 0 && low >> 32 == 0xFFFF ? low & 0xFFFF_FFFF : nil
     }
@@ -65,6 +66,48 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
+/// A network such as `10.0.0.0/8` or `2001:db8::/32`; an address without length stands for itself.
+public struct AddressPrefix: Sendable, Hashable {
+    private let high: UInt64
+    private let low: UInt64
+    private let length: Int
+    private let isVersion6: Bool
+
+    /// Parses a prefix; nil if the text is no numeric address with an optional length, or has bits behind the length.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), !parts[0].utf8.contains(0) else { return nil }
+        var parsed = clinux_address()
+        guard clinux_parse_address(String(parts[0]), &parsed) == 0 else { return nil }
+        isVersion6 = parsed.version == 6
+        high = parsed.high
+        low = parsed.low
+        let longest = isVersion6 ? 128 : 32
+        if parts.count == 2 {
+            guard let number = HTTPSyntax.decimal(parts[1].utf8, digits: 3), number <= longest else { return nil }
+            length = number
+        } else {
+            length = longest
+        }
+        guard Self.masked(high, low, length: length, isVersion6) == (high, low) else { return nil }
+    }
+
+    /// Whether an address lies in the network. An IPv4-mapped IPv6 address counts as IPv4.
+    public func contains(_ address: SocketAddress) -> Bool {
+        if let version4 = address.version4 {
+            return !isVersion6 && Self.masked(0, version4, length: length, false) == (high, low)
+        }
+        return isVersion6 && Self.masked(address.high, address.low, length: length, true) == (high, low)
+    }
+
+    /// The address with all bits behind the length cleared.
+    private static func masked(_ high: UInt64, _ low: UInt64, length: Int, _ isVersion6: Bool) -> (UInt64, UInt64) {
+        // Smart shifts: by 64 or more they give 0.
+        if !isVersion6 { return (0, low & (UInt64(0xFFFF_FFFF) << UInt64(32 - length))) }
+        return (high & (UInt64.max << UInt64(max(0, 64 - length))), low & (UInt64.max << UInt64(min(64, 128 - length))))
+    }
+}
+
 /// A failed socket call.
 public enum SocketError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The host name has no address.
@@ -74,7 +117,7 @@ public enum SocketError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The operating system refused; its error number.
     case system(Int32)
 
-    init(code: Int32) { self = code == 98 ? .addressInUse : .system(code) }
+    init(code: Int32) { self = code == EADDRINUSE ? .addressInUse : .system(code) }
 
     /// What happened.
     public var description: String {

@@ -7,6 +7,7 @@ import HTTPCore
 /// What all loops of a server share.
 struct ServerContext: Sendable {
     let limits: HTTPLimits
+    let exempt: [AddressPrefix]
     let handler: any HTTPHandler
     let report: @Sendable (HTTPServerEvent) -> Void
     let census: ConnectionCensus
@@ -173,7 +174,8 @@ final class EventLoop {
     }
 
     private func admit(_ descriptor: Int32, _ peer: SocketAddress, _ listener: Listener) {
-        let key = listener.limitsPerAddress && !peer.isLoopback ? peer.countingKey : nil
+        let isFree = !listener.limitsPerAddress || peer.isLoopback || context.exempt.contains { $0.contains(peer) }
+        let key = isFree ? nil : peer.countingKey
         guard context.census.admit(key) else {
             Sockets.close(descriptor)
             context.report(.refused(.connectionsPerAddress))

@@ -1,6 +1,7 @@
 // The server: opens listeners, runs event loops, stops in order (service.md 5.1, 5.4.5, 9).
 
 import CLinux
+import Glibc
 import HTTPCore
 import Synchronization
 
@@ -94,7 +95,7 @@ public final class HTTPServer: Sendable {
     private func startThreads(_ opened: inout Opened) throws(HTTPServerError) -> Running {
         let mailboxes = opened.mailboxes
         let context = ServerContext(
-            limits: configuration.limits, handler: handler, report: events,
+            limits: configuration.limits, exempt: configuration.exemptPrefixes, handler: handler, report: events,
             census: ConnectionCensus(limits: configuration.limits),
             budget: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes)
         var threads: [LoopThread] = []
@@ -129,8 +130,8 @@ public final class HTTPServer: Sendable {
                         Listener(descriptor: descriptor, limitsPerAddress: address.limitsConnectionsPerAddress))
                     opened.addresses.append(real)
                 } catch {
-                    // EAFNOSUPPORT, EADDRNOTAVAIL: a machine without IPv6 still has its IPv4 addresses.
-                    guard error == .system(97) || error == .system(99) else { throw error }
+                    // A machine without IPv6 still has its IPv4 addresses.
+                    guard error == .system(EAFNOSUPPORT) || error == .system(EADDRNOTAVAIL) else { throw error }
                     failure = error
                 }
             }

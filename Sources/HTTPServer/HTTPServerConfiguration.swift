@@ -41,13 +41,18 @@ public struct HTTPServerConfiguration: Sendable {
     public var listeners: [ListenAddress]
     /// Limits and times.
     public var limits: HTTPLimits
+    /// Networks whose addresses are not limited by `HTTPLimits.connectionsPerAddress`: a proxy in front, a balancer.
+    public var exemptPrefixes: [AddressPrefix]
     /// Number of event loops, each with a thread; at least 1.
     public var threads: Int
 
     /// A configuration; by default as many loops as cores, at most 2.
-    public init(listeners: [ListenAddress], limits: HTTPLimits = HTTPLimits(), threads: Int? = nil) {
+    public init(
+        listeners: [ListenAddress], limits: HTTPLimits = HTTPLimits(), exemptPrefixes: [AddressPrefix] = [], threads: Int? = nil
+    ) {
         self.listeners = listeners
         self.limits = limits
+        self.exemptPrefixes = exemptPrefixes
         self.threads = threads ?? min(2, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     }
 }

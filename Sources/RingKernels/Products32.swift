@@ -309,4 +309,38 @@ extension Kernels32 {
             i &+= 8
         }
     }
+
+    /// `a + sum`, permuted: `out[i] = (a + sum)[permutation[i]]`, in [0, q). `out` is neither operand.
+    public static func addPermuted(
+        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, _ permutation: UnsafePointer<UInt32>,
+        _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32
+    ) {
+        for i in 0..<n {
+            let k = Int(permutation[i])
+            let s = a[k] &+ sum[k]
+            out[i] = s >= q ? s &- q : s
+        }
+    }
+
+    /// A signed permutation of coefficients: `out[i] = ±x[source[i] & 0x7fff_ffff]`, negative where the top bit is set.
+    public static func permuteSigned(
+        _ x: UnsafePointer<UInt32>, _ source: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ n: Int,
+        _ q: UInt32
+    ) {
+        for i in 0..<n {
+            let s = source[i]
+            let v = x[Int(s & 0x7fff_ffff)]
+            out[i] = s &>> 31 == 0 || v == 0 ? v : q &- v
+        }
+    }
+
+    /// `x + y mod q` of reduced residues.
+    public static func add(
+        _ x: UnsafePointer<UInt32>, _ y: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32
+    ) {
+        for i in 0..<n {
+            let s = x[i] &+ y[i]
+            out[i] = min(s, s &- q)
+        }
+    }
 }

@@ -198,4 +198,38 @@ extension Kernels64 {
             out[i] = reduceOnce(mulShoup(s.redc(q, qInverse), 1, one, q), q)
         }
     }
+
+    /// `a + sum`, permuted: `out[i] = (a + sum)[permutation[i]]`, in [0, q). `out` is neither operand.
+    public static func addPermuted(
+        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, _ permutation: UnsafePointer<UInt32>,
+        _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
+    ) {
+        for i in 0..<n {
+            let k = Int(permutation[i])
+            let s = a[k] &+ sum[k]
+            out[i] = s >= q ? s &- q : s
+        }
+    }
+
+    /// A signed permutation of coefficients: `out[i] = ±x[source[i] & 0x7fff_ffff]`, negative where the top bit is set.
+    public static func permuteSigned(
+        _ x: UnsafePointer<UInt64>, _ source: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt64>, _ n: Int,
+        _ q: UInt64
+    ) {
+        for i in 0..<n {
+            let s = source[i]
+            let v = x[Int(s & 0x7fff_ffff)]
+            out[i] = s &>> 31 == 0 || v == 0 ? v : q &- v
+        }
+    }
+
+    /// `x + y mod q` of reduced residues.
+    public static func add(
+        _ x: UnsafePointer<UInt64>, _ y: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
+    ) {
+        for i in 0..<n {
+            let s = x[i] &+ y[i]
+            out[i] = min(s, s &- q)
+        }
+    }
 }

@@ -73,6 +73,17 @@ where Magnitude == Self, Stride == Int {
     static func convertRow(
         _ z: UnsafePointer<Self>, stride: Int, count: Int, _ column: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>,
         n: Int, _ q: Modulus<Self>)
+    /// Sum of reduced residues.
+    static func add(
+        _ x: UnsafePointer<Self>, _ y: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
+    /// `(a + sum)` permuted: `out[i]` is entry `permutation[i]` of the sum, reduced.
+    static func addPermuted(
+        _ a: UnsafePointer<Self>, _ sum: UnsafePointer<Self>, permutation: UnsafePointer<UInt32>,
+        _ out: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
+    /// A signed permutation of coefficients; the top bit of a source index means negative.
+    static func permuteSigned(
+        _ x: UnsafePointer<Self>, source: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<Self>, n: Int,
+        _ q: Modulus<Self>)
 }
 
 extension Modulus {

@@ -127,4 +127,31 @@ extension UInt32: ResidueWord {
         let call = useAVX2 ? RingKernelsAVX2.Kernels32.convertRow : RingKernels.Kernels32.convertRow
         call(z, stride, count, column, out, n, q.value, q.inverse, q.one)
     }
+
+    /// See `ResidueWord`.
+    public static func addPermuted(
+        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, permutation: UnsafePointer<UInt32>,
+        _ out: UnsafeMutablePointer<UInt32>, n: Int, _ q: Modulus<UInt32>
+    ) {
+        let call = useAVX2 ? RingKernelsAVX2.Kernels32.addPermuted : RingKernels.Kernels32.addPermuted
+        call(a, sum, permutation, out, n, q.value)
+    }
+
+    /// See `ResidueWord`.
+    public static func permuteSigned(
+        _ x: UnsafePointer<UInt32>, source: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, n: Int,
+        _ q: Modulus<UInt32>
+    ) {
+        let call = useAVX2 ? RingKernelsAVX2.Kernels32.permuteSigned : RingKernels.Kernels32.permuteSigned
+        call(x, source, out, n, q.value)
+    }
+
+    /// See `ResidueWord`.
+    public static func add(
+        _ x: UnsafePointer<UInt32>, _ y: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, n: Int,
+        _ q: Modulus<UInt32>
+    ) {
+        let call = useAVX2 ? RingKernelsAVX2.Kernels32.add : RingKernels.Kernels32.add
+        call(x, y, out, n, q.value)
+    }
 }

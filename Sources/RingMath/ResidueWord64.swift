@@ -121,4 +121,31 @@ extension UInt64: ResidueWord {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.convertRow : RingKernels.Kernels64.convertRow
         call(z, stride, count, column, out, n, q.value, q.inverse, q.one)
     }
+
+    /// See `ResidueWord`.
+    public static func addPermuted(
+        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, permutation: UnsafePointer<UInt32>,
+        _ out: UnsafeMutablePointer<UInt64>, n: Int, _ q: Modulus<UInt64>
+    ) {
+        let call = useAVX2 ? RingKernelsAVX2.Kernels64.addPermuted : RingKernels.Kernels64.addPermuted
+        call(a, sum, permutation, out, n, q.value)
+    }
+
+    /// See `ResidueWord`.
+    public static func permuteSigned(
+        _ x: UnsafePointer<UInt64>, source: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt64>, n: Int,
+        _ q: Modulus<UInt64>
+    ) {
+        let call = useAVX2 ? RingKernelsAVX2.Kernels64.permuteSigned : RingKernels.Kernels64.permuteSigned
+        call(x, source, out, n, q.value)
+    }
+
+    /// See `ResidueWord`.
+    public static func add(
+        _ x: UnsafePointer<UInt64>, _ y: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, n: Int,
+        _ q: Modulus<UInt64>
+    ) {
+        let call = useAVX2 ? RingKernelsAVX2.Kernels64.add : RingKernels.Kernels64.add
+        call(x, y, out, n, q.value)
+    }
 }

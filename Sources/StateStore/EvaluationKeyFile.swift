@@ -76,7 +76,12 @@ struct EvaluationKeyFile {
         let connection = try open()
         // Before anything is changed: is it ours, and not newer than we are?
         let isNew = try check(connection)
-        try connection.run("PRAGMA journal_mode = WAL")
+        try connection.run("PRAGMA journal_mode = WAL") { (row) throws(StateStoreError) in
+            // SQLite does not fail where shared memory is missing (network file systems), it keeps the old mode.
+            guard try row.text(0) == "wal" else {
+                throw .cannotOpen(path: path, reason: "its file system does not support SQLite's write-ahead log")
+            }
+        }
         try connection.run("PRAGMA synchronous = FULL")
         try connection.run("PRAGMA journal_size_limit = 67108864")
         if isNew {

@@ -42,6 +42,32 @@ enum Floors {
         return result
     }
 
+    /// Where the table of CONTRIBUTING.md (`| floor | target | holds | may import |`) and the manifest differ. A cell of imports
+    /// that is prose (for the roof) is taken on trust.
+    static func findings(inMap map: SourceFile, of manifest: Manifest) -> [Finding] {
+        var missing = Dictionary(manifest.targets.filter { $0.kind != "testTarget" }.map { ($0.name, $0) }) { first, _ in first
+        }
+        var result: [Finding] = []
+        for (index, line) in map.lines.enumerated() where line.hasPrefix("| ") {
+            let cells = line.split(separator: "|").map { String($0).trimmed }
+            guard cells.count == 4 else { continue }
+            let isList = !cells[3].isEmpty && cells[3].split(separator: " ").allSatisfy { $0.hasPrefix("`") || $0 == "–" }
+            for name in cells[1].between("`") {
+                guard let target = missing.removeValue(forKey: name) else {
+                    result.append(
+                        Finding(path: map.path, line: index + 1, reason: "\(name) is not in Package.swift, or twice here"))
+                    continue
+                }
+                if isList, Set(cells[3].between("`")) != Set(target.dependencies) {
+                    result.append(
+                        Finding(path: map.path, line: index + 1, reason: "\(name) has other imports in Package.swift"))
+                }
+            }
+        }
+        return result
+            + missing.keys.sorted().map { Finding(path: map.path, line: 1, reason: "\($0) is missing from the map") }
+    }
+
     /// What is wrong with the imports of a file of `target`: every module is of the toolchain or a declared dependency.
     static func findings(in file: SourceFile, of target: Manifest.Target) -> [Finding] {
         Rules.imports(of: file).compactMap { module, line in
@@ -53,5 +79,13 @@ enum Floors {
             return Finding(
                 path: file.path, line: line, reason: "\(target.name) may not import \(module): Package.swift does not say so")
         }
+    }
+}
+
+extension String {
+    /// The texts between pairs of a mark.
+    func between(_ mark: Character) -> [String] {
+        let parts = split(separator: mark, omittingEmptySubsequences: false)
+        return stride(from: 1, to: parts.count, by: 2).map { String(parts[$0]) }
     }
 }

@@ -107,4 +107,16 @@ struct RulesTests {
         let source = file("import RingMath\nimport COpenSSL\nimport Synchronization\nimport Protobuf\nimport NIO")
         #expect(Floors.findings(in: source, of: manifest.targets[1]).map(\.line) == [2, 4, 5])
     }
+    @Test("a map that differs from the manifest is found")
+    func map() {
+        let manifest = Manifest(
+            file(".target(name: \"A\"), .target(name: \"B\", dependencies: [\"A\"]), .target(name: \"C\")", "Package.swift"))
+        let right = file("| 1 | `B` | b | `A` |\n| 0 | `A` `C` | a | – |\n| roof | prose |", "MAP.md")
+        #expect(Floors.findings(inMap: right, of: manifest).isEmpty)
+        let wrong = file("| 1 | `B` | b | – |\n| 0 | `A`, `D` | a | all that is below |", "MAP.md")
+        #expect(
+            Floors.findings(inMap: wrong, of: manifest).map(\.reason) == [
+                "B has other imports in Package.swift", "D is not in Package.swift, or twice here", "C is missing from the map",
+            ])
+    }
 }

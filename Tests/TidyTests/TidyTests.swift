@@ -32,6 +32,12 @@ struct TidyTests {
         expectNone(Floors.findings(in: tree.manifest))
     }
 
+    @Test("the map in CONTRIBUTING.md shows the house as it is")
+    func map() throws {
+        let map = try #require(tree.documents.first { $0.path == "CONTRIBUTING.md" })
+        expectNone(Floors.findings(inMap: map, of: tree.manifest))
+    }
+
     @Test("files import what their target declares, and system libraries through their own door")
     func imports() {
         for target in tree.manifest.targets where target.kind != "testTarget" {

@@ -27,6 +27,8 @@ typedef struct {
 
 /// Numeric or by name; fills at most `limit` addresses. Returns the count, or a negative EAI_ code.
 int clinux_resolve(const char *host, uint16_t port, int passive, clinux_address *out, int limit);
+/// Numeric only, IPv4 or IPv6; port 0. Returns 0, or -1 if the text is no address.
+int clinux_parse_address(const char *text, clinux_address *out);
 /// The address as text without port (`text` has at least 64 bytes).
 void clinux_address_text(const clinux_address *address, char *text);
 

@@ -1,0 +1,159 @@
+// From the expanded selections to reply ciphertexts: the first dimension against the shard, the second by summed ciphertext
+// products, relinearization and the switch to one modulus (spec keyword-pir.md 7, bfv.md 8, 9).
+
+import BFV
+import RingMath
+
+/// What the columns of one table need; one for each thread.
+final class ColumnWorkspace<Word: ResidueWord> {
+    private let arena: Arena<Word>
+    /// `d_1` column results as lifted operands.
+    let operands: UnsafeMutablePointer<Word>
+    /// Three polynomials of all rows.
+    let tensor: UnsafeMutablePointer<Word>
+    /// Three polynomials of L rows.
+    let scaled: UnsafeMutablePointer<Word>
+    let digits: UnsafeMutablePointer<Word>
+    let sum0: UnsafeMutablePointer<Word>
+    let sum1: UnsafeMutablePointer<Word>
+    let scratch: UnsafeMutablePointer<Word>
+    let row: UnsafeMutablePointer<Word>
+
+    init(_ context: BFVContext<Word>, columns: Int) {
+        let n = context.degree
+        let (l, r) = (context.levels, context.keyRows)
+        let rows = context.products?.rows ?? l
+        let product = context.products?.scratchWords ?? n
+        let scratchWords = max(product, l * n)
+        arena = Arena(words: columns * 2 * rows * n + 3 * rows * n + 3 * l * n + l * r * n + 2 * r * n + n + scratchWords)
+        operands = arena.take(columns * 2 * rows * n)
+        tensor = arena.take(3 * rows * n)
+        scaled = arena.take(3 * l * n)
+        digits = arena.take(l * r * n)
+        sum0 = arena.take(r * n)
+        sum1 = arena.take(r * n)
+        row = arena.take(n)
+        scratch = arena.take(scratchWords)
+    }
+}
+
+/// Answers for one table and chunk.
+struct ColumnEvaluation<Word: ResidueWord> {
+    let context: BFVContext<Word>
+    let shape: ShardParameters
+    let selection: SelectionBuffer<Word>
+    let contents: ShardContents
+    /// Nil where no ciphertext product is made.
+    let relinearization: PreparedKey<Word>?
+
+    private var n: Int { context.degree }
+    private var l: Int { context.levels }
+    private var r: Int { context.keyRows }
+    private var moduli: [Modulus<Word>] { context.ring.moduli }
+
+    /// The reply ciphertext of one table and chunk, at level 1.
+    func reply(table: Int, chunk: Int, chunks: Int, _ work: ColumnWorkspace<Word>) -> Ciphertext<Word> {
+        let first = (table * chunks + chunk) * shape.columns
+        if let relinearization, let products = context.products {
+            let poly = products.rows * n
+            for column in 0..<shape.columns {
+                let place = work.operands + column * 2 * poly
+                firstDimension(contents.layout.columns[first + column], table: table, place, place + poly)
+                lift(place, products, work)
+            }
+            multiplyAndSum(table: table, products, relinearization, work)
+        } else {
+            firstDimension(contents.layout.columns[first], table: table, work.scaled, work.scaled + l * n)
+            for p in 0..<2 {
+                for i in 0..<l { Word.inverse(work.scaled + (p * l + i) * n, context.ring.tables[i]) }
+            }
+        }
+        for p in 0..<2 { switchToSingle(work.scaled + p * l * n, work) }
+        return Ciphertext(
+            (0..<2).map { p in
+                Polynomial(
+                    words: Array(UnsafeBufferPointer(start: work.scaled + p * l * n, count: n)), degree: n)
+            })
+    }
+
+    /// `Σ_a U[a]·plaintext(a)` of one column: L rows of values for both polynomials.
+    private func firstDimension(
+        _ column: ShardLayout.Column, table: Int, _ out0: UnsafeMutablePointer<Word>, _ out1: UnsafeMutablePointer<Word>
+    ) {
+        let count = column.rows.count
+        guard count > 0, let base = contents.base else {
+            out0.update(repeating: 0, count: l * n)
+            out1.update(repeating: 0, count: l * n)
+            return
+        }
+        let words = base.assumingMemoryBound(to: Word.self) + column.start
+        column.rows.withUnsafeBufferPointer { indices in
+            guard let indices = indices.baseAddress else { return }
+            for i in 0..<l {
+                Word.innerProductRow(
+                    plaintexts: words + i * count * n, indices: indices, count: count,
+                    selection: selection.first[table] + i * shape.rows * 2 * n, selectionCount: shape.rows,
+                    out0: out0 + i * n, out1: out1 + i * n, n: n, moduli[i])
+            }
+        }
+    }
+
+    /// Adds the auxiliary rows to a column result.
+    private func lift(_ operand: UnsafeMutablePointer<Word>, _ products: ProductContext<Word>, _ work: ColumnWorkspace<Word>) {
+        for p in 0..<2 {
+            let place = operand + p * products.rows * n
+            work.scaled.update(from: place, count: l * n)
+            for i in 0..<l { Word.inverse(work.scaled + i * n, context.ring.tables[i]) }
+            products.lift(work.scaled, place, scratch: work.scratch)
+        }
+    }
+
+    /// `Σ_j V[j]·y_j`, scaled and relinearized once: two polynomials of L rows in `work.scaled`.
+    private func multiplyAndSum(
+        table: Int, _ products: ProductContext<Word>, _ key: PreparedKey<Word>, _ work: ColumnWorkspace<Word>
+    ) {
+        let poly = products.rows * n
+        products.tensorSum(
+            selection.second[table], work.operands, stride: 2 * poly, count: shape.columns, work.tensor)
+        for p in 0..<3 {
+            products.scaleDown(work.tensor + p * poly, work.scaled + p * l * n, scratch: work.scratch)
+        }
+        for j in 0..<l {
+            for i in 0..<r {
+                let place = work.digits + (j * r + i) * n
+                Word.liftCentered(work.scaled + (2 * l + j) * n, place, n: n, from: moduli[j].value, moduli[i])
+                Word.forward(place, context.ring.tables[i])
+            }
+        }
+        key.words.withUnsafeBufferPointer { k in
+            guard let k = k.baseAddress else { return }
+            for i in 0..<r {
+                Word.keySwitchRow(
+                    digits: work.digits + i * n, digitStride: r * n, key: k + i * n, keyStride: 2 * r * n, polyStride: r * n,
+                    count: l, out0: work.sum0 + i * n, out1: work.sum1 + i * n, n: n, moduli[i])
+            }
+        }
+        for (p, sum) in [work.sum0, work.sum1].enumerated() {
+            for i in 0..<r { Word.inverse(sum + i * n, context.ring.tables[i]) }
+            for i in 0..<l {
+                let c = context.specialInverse[i]
+                Word.liftCentered(sum + l * n, work.row, n: n, from: moduli[l].value, moduli[i])
+                Word.subtractAndScale(sum + i * n, work.row, work.row, n: n, by: c.0, c.1, moduli[i])
+                Word.add(work.scaled + (p * l + i) * n, work.row, work.scaled + (p * l + i) * n, n: n, moduli[i])
+            }
+        }
+    }
+
+    /// Rounding division by q_(L−1), …, q_1: the first row is left.
+    private func switchToSingle(_ x: UnsafeMutablePointer<Word>, _ work: ColumnWorkspace<Word>) {
+        var last = l - 1
+        while last > 0 {
+            for i in 0..<last {
+                let c = context.levelInverse[last][i]
+                Word.liftCentered(x + last * n, work.row, n: n, from: moduli[last].value, moduli[i])
+                Word.subtractAndScale(x + i * n, work.row, x + i * n, n: n, by: c.0, c.1, moduli[i])
+            }
+            last -= 1
+        }
+    }
+}

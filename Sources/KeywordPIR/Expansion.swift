@@ -1,0 +1,238 @@
+// The expansion tree with fewer transforms than one key switch after another takes (spec bfv.md 14.3, items 2 and 3):
+// P·c_0 stays in evaluation form until the leaves, and the digits of c_1 are shared between the two children of a node.
+//
+// A node holds, row after row: P·c_0 for all moduli, then the centered digits of c_1, digit j modulo every modulus.
+
+import BFV
+import RingMath
+
+/// Where a finished leaf goes.
+struct LeafTarget<Word: ResidueWord> {
+    let shape: ShardParameters
+    let selection: SelectionBuffer<Word>
+    let multiplies: Bool
+}
+
+/// Expands the ciphertexts of one query.
+struct Expansion<Word: ResidueWord> {
+    let context: BFVContext<Word>
+    let tables: ExpansionTables<Word>
+    let key: ServerKey<Word>
+    let work: ExpansionWorkspace<Word>
+    let target: LeafTarget<Word>
+
+    private var n: Int { context.degree }
+    private var l: Int { context.levels }
+    private var r: Int { context.keyRows }
+    private var moduli: [Modulus<Word>] { context.ring.moduli }
+
+    /// Expands ciphertexts that together hold `outputs` selections into the target.
+    func run(_ ciphertexts: [Ciphertext<Word>], outputs: Int) throws {
+        var done = 0
+        for ciphertext in ciphertexts {
+            let m = min(outputs - done, n)
+            load(ciphertext, work.nodes[0])
+            try expand(depth: 0, m, level: 1, height: ceilLog2(m), first: done, step: 1)
+            done += m
+        }
+    }
+
+    /// The root node: `P·c_0` transformed, digits of `c_1`.
+    private func load(_ c: Ciphertext<Word>, _ node: UnsafeMutablePointer<Word>) {
+        let special = context.parameters.hasEvaluationKeys ? moduli[context.specialRow].value : 1
+        c.polynomials[0].words.withUnsafeBufferPointer { source in
+            guard let source = source.baseAddress else { return }
+            for i in 0..<l {
+                let m = moduli[i]
+                let factor = special % m.value
+                Word.scale(source + i * n, node + i * n, n: n, by: factor, m.shoup(factor), m)
+                Word.forward(node + i * n, context.ring.tables[i])
+            }
+            if r > l { (node + l * n).update(repeating: 0, count: n) }
+        }
+        c.polynomials[1].words.withUnsafeBufferPointer { source in
+            guard let source = source.baseAddress else { return }
+            takeDigits(source, node + r * n, all: true)
+        }
+    }
+
+    /// Centered digits of L rows of coefficients, transformed: digit j modulo row i at `(j·R + i)·N`. Without `all` only the
+    /// rows i = j, which are the polynomial itself.
+    private func takeDigits(_ x: UnsafePointer<Word>, _ out: UnsafeMutablePointer<Word>, all: Bool) {
+        for j in 0..<l {
+            for i in 0..<r where all || i == j {
+                let place = out + (j * r + i) * n
+                Word.liftCentered(x + j * n, place, n: n, from: moduli[j].value, moduli[i])
+                Word.forward(place, context.ring.tables[i])
+            }
+        }
+    }
+
+    private func expand(depth: Int, _ m: Int, level: Int, height: Int, first: Int, step: Int) throws {
+        let node = work.nodes[depth]
+        if m == 1 {
+            finish(node, index: first, doubled: level <= height)
+            return
+        }
+        try split(node, work.nodes[depth + 1], tables.levels[level - 1], leavesOnly: m == 2)
+        // The odd half is expanded first: it stands in the deeper slot, whose successors are free, while the even half waits.
+        try expand(depth: depth + 1, m / 2, level: level + 1, height: height, first: first + step, step: 2 * step)
+        try expand(depth: depth, (m + 1) / 2, level: level + 1, height: height, first: first, step: 2 * step)
+    }
+
+    /// One step of the tree: `node` becomes the even child, `odd` the odd one (keyword-pir.md 6.3).
+    private func split(
+        _ node: UnsafeMutablePointer<Word>, _ odd: UnsafeMutablePointer<Word>, _ level: ExpansionLevel<Word>, leavesOnly: Bool
+    ) throws {
+        guard let prepared = key.galois[level.element], let action = tables.actions[level.element] else {
+            throw BFVError.missingGaloisKey(level.element)
+        }
+        var source = UnsafePointer(node)
+        for time in 1...level.times {
+            keySwitchSums(source + r * n, prepared)
+            divideAndTurn(action)
+            let last = time == level.times
+            takeDigits(work.turned, work.digits, all: !(last && leavesOnly))
+            if last { break }
+            action.values.withUnsafeBufferPointer { p in
+                guard let p = p.baseAddress else { return }
+                for i in 0..<r {
+                    Word.addPermuted(
+                        source + i * n, work.sum0 + i * n, permutation: p, work.row, n: n, moduli[i])
+                    (work.spare + i * n).update(from: work.row, count: n)
+                }
+            }
+            (work.spare + r * n).update(from: work.digits, count: l * r * n)
+            source = UnsafePointer(work.spare)
+        }
+        combine(node, odd, source: source, action, level, leavesOnly: leavesOnly)
+    }
+
+    /// Both children from the node, the key-switch sums and the new digits.
+    private func combine(
+        _ node: UnsafeMutablePointer<Word>, _ odd: UnsafeMutablePointer<Word>, source: UnsafePointer<Word>,
+        _ action: GaloisAction, _ level: ExpansionLevel<Word>, leavesOnly: Bool
+    ) {
+        level.monomial.withUnsafeBufferPointer { mono in
+            level.monomialShoup.withUnsafeBufferPointer { shoup in
+                action.values.withUnsafeBufferPointer { permutation in
+                    guard let mono = mono.baseAddress, let shoup = shoup.baseAddress, let permutation = permutation.baseAddress
+                    else { return }
+                    for i in 0..<r {
+                        let at = i * n
+                        if source == UnsafePointer(node) {
+                            Word.splitPermuted(
+                                node + at, sum: work.sum0 + at, permutation: permutation, monomial: mono + at,
+                                monomialShoup: shoup + at, even: node + at, odd: odd + at, scratch: work.row, n: n, moduli[i])
+                        } else {
+                            Word.addPermuted(
+                                source + at, work.sum0 + at, permutation: permutation, work.row, n: n, moduli[i])
+                            Word.split(
+                                node + at, work.row, monomial: mono + at, monomialShoup: shoup + at, even: node + at,
+                                odd: odd + at, n: n, moduli[i])
+                        }
+                    }
+                    for j in 0..<l {
+                        for i in 0..<r where !leavesOnly || i == j {
+                            let at = (r + j * r + i) * n
+                            Word.split(
+                                node + at, work.digits + (j * r + i) * n, monomial: mono + i * n, monomialShoup: shoup + i * n,
+                                even: node + at, odd: odd + at, n: n, moduli[i])
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// `sum_p ← Σ_j digit_j ∘ K_j,p` for all rows.
+    private func keySwitchSums(_ digits: UnsafePointer<Word>, _ prepared: PreparedKey<Word>) {
+        prepared.words.withUnsafeBufferPointer { k in
+            guard let k = k.baseAddress else { return }
+            for i in 0..<r {
+                Word.keySwitchRow(
+                    digits: digits + i * n, digitStride: r * n, key: k + i * n, keyStride: 2 * r * n, polyStride: r * n,
+                    count: l, out0: work.sum0 + i * n, out1: work.sum1 + i * n, n: n, moduli[i])
+            }
+        }
+    }
+
+    /// `turned ← σ_g(sum1 / P)`, coefficients of L rows.
+    private func divideAndTurn(_ action: GaloisAction) {
+        for i in 0..<r { Word.inverse(work.sum1 + i * n, context.ring.tables[i]) }
+        divideByP(work.sum1, work.switched)
+        action.coefficients.withUnsafeBufferPointer { source in
+            guard let source = source.baseAddress else { return }
+            for i in 0..<l {
+                Word.permuteSigned(work.switched + i * n, source: source, work.turned + i * n, n: n, moduli[i])
+            }
+        }
+    }
+
+    /// Rounding division by P of R rows of coefficients (bfv.md 9.1).
+    private func divideByP(_ x: UnsafePointer<Word>, _ out: UnsafeMutablePointer<Word>) {
+        for i in 0..<l {
+            let c = context.specialInverse[i]
+            Word.liftCentered(x + l * n, work.row, n: n, from: moduli[l].value, moduli[i])
+            Word.subtractAndScale(x + i * n, work.row, out + i * n, n: n, by: c.0, c.1, moduli[i])
+        }
+    }
+
+    /// A leaf in evaluation form over the ciphertext moduli: `c_0` divided by P, `c_1` from its own digits.
+    private func finish(_ node: UnsafeMutablePointer<Word>, index: Int, doubled: Bool) {
+        let (table, place) = index.quotientAndRemainder(dividingBy: target.shape.selectionWidth)
+        if place >= target.shape.rows, !target.multiplies { return }
+        if r > l {
+            let special = work.row
+            special.update(from: node + l * n, count: n)
+            Word.inverse(special, context.ring.tables[l])
+            for i in 0..<l {
+                let c = doubled ? context.specialInverseDoubled[i] : context.specialInverse[i]
+                let lifted = work.row + n
+                Word.liftCentered(special, lifted, n: n, from: moduli[l].value, moduli[i])
+                Word.forward(lifted, context.ring.tables[i])
+                Word.subtractAndScale(node + i * n, lifted, node + i * n, n: n, by: c.0, c.1, moduli[i])
+            }
+        }
+        for i in 0..<l {
+            let c1 = node + (r + i * r + i) * n
+            if doubled { Word.scale(c1, c1, n: n, by: 2, moduli[i].shoup(2), moduli[i]) }
+            if r == l, doubled { Word.scale(node + i * n, node + i * n, n: n, by: 2, moduli[i].shoup(2), moduli[i]) }
+        }
+        if place < target.shape.rows {
+            storeTiles(node, table: table, row: place)
+        } else {
+            storeOperand(node, table: table, column: place - target.shape.rows)
+        }
+    }
+
+    private func storeTiles(_ node: UnsafePointer<Word>, table: Int, row: Int) {
+        let tile = Word.tile
+        let count = target.shape.rows
+        for i in 0..<l {
+            let base = target.selection.first[table] + i * count * 2 * n
+            let c0 = node + i * n
+            let c1 = node + (r + i * r + i) * n
+            for t in 0..<(n / tile) {
+                let place = base + (t * count + row) * 2 * tile
+                place.update(from: c0 + t * tile, count: tile)
+                (place + tile).update(from: c1 + t * tile, count: tile)
+            }
+        }
+    }
+
+    private func storeOperand(_ node: UnsafePointer<Word>, table: Int, column: Int) {
+        guard let products = context.products else { return }
+        let poly = products.rows * n
+        let place = target.selection.second[table] + column * 2 * poly
+        for p in 0..<2 {
+            for i in 0..<l {
+                let source = p == 0 ? node + i * n : node + (r + i * r + i) * n
+                (place + p * poly + i * n).update(from: source, count: n)
+                (work.turned + i * n).update(from: source, count: n)
+                Word.inverse(work.turned + i * n, context.ring.tables[i])
+            }
+            products.lift(work.turned, place + p * poly, scratch: work.scratch)
+        }
+    }
+}

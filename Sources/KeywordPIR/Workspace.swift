@@ -1,0 +1,85 @@
+// The memory of one query, allocated once and used again: no allocation happens inside the expansion tree.
+
+import BFV
+import RingMath
+
+/// Words from one allocation.
+final class Arena<Word: ResidueWord> {
+    let base: UnsafeMutablePointer<Word>
+    let capacity: Int
+    private var used = 0
+
+    init(words: Int) {
+        capacity = max(words, 1)
+        let raw = UnsafeMutableRawPointer.allocate(byteCount: capacity * MemoryLayout<Word>.stride, alignment: 64)
+        base = raw.bindMemory(to: Word.self, capacity: capacity)
+        base.initialize(repeating: 0, count: capacity)
+    }
+
+    deinit { UnsafeMutableRawPointer(base).deallocate() }
+
+    /// The next words. Sizes are added up by the same formulas before, so that they fit.
+    func take(_ words: Int) -> UnsafeMutablePointer<Word> {
+        defer { used += words }
+        return base + used
+    }
+}
+
+/// What the expansion of one query needs.
+final class ExpansionWorkspace<Word: ResidueWord> {
+    private let arena: Arena<Word>
+    /// Nodes of the tree, one for each depth and one beside it.
+    let nodes: [UnsafeMutablePointer<Word>]
+    /// Node for repeated automorphisms.
+    let spare: UnsafeMutablePointer<Word>
+    let sum0: UnsafeMutablePointer<Word>
+    let sum1: UnsafeMutablePointer<Word>
+    let switched: UnsafeMutablePointer<Word>
+    let turned: UnsafeMutablePointer<Word>
+    let digits: UnsafeMutablePointer<Word>
+    let scratch: UnsafeMutablePointer<Word>
+    let row: UnsafeMutablePointer<Word>
+
+    init(_ context: BFVContext<Word>, depth: Int) {
+        let n = context.degree
+        let (l, r) = (context.levels, context.keyRows)
+        let node = (r + l * r) * n
+        let product = context.products?.scratchWords ?? 0
+        arena = Arena(words: node * (depth + 3) + 2 * r * n + 2 * l * n + l * r * n + 2 * n + max(n, product))
+        var list: [UnsafeMutablePointer<Word>] = []
+        for _ in 0..<(depth + 2) { list.append(arena.take(node)) }
+        nodes = list
+        spare = arena.take(node)
+        sum0 = arena.take(r * n)
+        sum1 = arena.take(r * n)
+        switched = arena.take(l * n)
+        turned = arena.take(l * n)
+        digits = arena.take(l * r * n)
+        row = arena.take(2 * n)
+        scratch = arena.take(max(n, product))
+    }
+}
+
+/// The expanded query of one shard: selections of the first dimension as tiles, of the second as lifted operands.
+final class SelectionBuffer<Word: ResidueWord> {
+    private let arena: Arena<Word>
+    /// For each table: rows of the ciphertext moduli, each `N/tile · d_0 · 2 · tile` words.
+    let first: [UnsafeMutablePointer<Word>]
+    /// For each table: `d_1` operands of two polynomials of all rows; empty if there is no second dimension.
+    let second: [UnsafeMutablePointer<Word>]
+
+    init(_ context: BFVContext<Word>, shape: ShardParameters, tables: Int, multiplies: Bool) {
+        let n = context.degree
+        let one = context.levels * shape.rows * 2 * n
+        let two = multiplies ? shape.columns * 2 * (context.products?.rows ?? 0) * n : 0
+        arena = Arena(words: tables * (one + two))
+        var firsts: [UnsafeMutablePointer<Word>] = []
+        var seconds: [UnsafeMutablePointer<Word>] = []
+        for _ in 0..<tables {
+            firsts.append(arena.take(one))
+            seconds.append(arena.take(two))
+        }
+        first = firsts
+        second = seconds
+    }
+}
