@@ -25,7 +25,7 @@ struct ServeCommand: Command {
     /// Loads what a configuration names. Called at start and at every SIGHUP.
     var load: @Sendable (VeilringConfiguration) throws -> ServiceSnapshot
 
-    func run(_ arguments: Arguments, output: any Output) throws -> ExitStatus {
+    func run(_ arguments: Arguments, output: any Output) throws -> ExitCode {
         let file = try arguments.required("--config")
         guard arguments.rest.isEmpty else { throw UsageError("serve takes options only") }
         // Before anything makes a thread, so that all inherit it.

@@ -48,7 +48,8 @@ struct QueriesTests {
     @Test("a batch over two use cases is answered in its order")
     func batch() throws {
         try upload()
-        let other = try TestDevice(subject.block)
+        // The use cases share a key configuration, so the devices are told apart by their timestamps.
+        let other = try TestDevice(subject.block, timestamp: 78)
         try #require(subject.call("/key", other.upload).status == 200)
         let first = try device.query(ServiceUnderTest.number)
         let second = try other.query(ServiceUnderTest.number)

@@ -49,8 +49,6 @@ struct SampleUseCase {
         let size = max(entrySize ?? 64, longest)
         let perPlaintext = max(set.bytesPerPlaintext / size, 1)
         let plaintexts = (buckets + perPlaintext - 1) / perPlaintext
-        let chunks = (size + set.bytesPerPlaintext - 1) / set.bytesPerPlaintext
-        _ = chunks
         let shape = try ShardParameters(
             entryCount: buckets, entrySize: size,
             dimensions: dimensions(
