@@ -211,8 +211,9 @@ final class ServerConnection {
         current = Current(head: head, start: loop.now)
         switch loop.context.handler.begin(head.head) {
         case .respond(let response):
-            if head.framing == .none {
-                try parser.readBody(limit: 0)
+            // A body that has arrived already (none is one of 0 bytes) costs nothing to skip, and the connection lives on.
+            if let length = head.head.contentLength, length <= parser.bufferedBytes {
+                try parser.readBody(limit: length)
                 _ = try parser.next()
                 respond(response)
             } else {
