@@ -292,7 +292,7 @@ final class ServerConnection {
         } catch {
             report(.refused(.responseInvalid(error)))
             response = HTTPResponse(status: 500)
-            let text = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n"
+            let text = "HTTP/1.1 500 Internal Server Error\r\ndate: \(loop.date)\r\ncontent-length: 0\r\n"
             head = Array((text + (closes ? "connection: close\r\n\r\n" : "\r\n")).utf8)
         }
         let hasBody = current?.head.head.method != "HEAD" && response.status != 204 && response.status != 304

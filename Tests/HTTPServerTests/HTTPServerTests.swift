@@ -240,6 +240,7 @@ private let hasIPv6: Bool = {
         let split = try client.send(HTTPRequest(method: "GET", path: "/split"))
         #expect(split.status == 500)
         #expect(split.fields["b"] == nil)
+        #expect(split.fields["date"] != nil)
         #expect(server.log.events.contains(.refused(.responseTooLarge)))
         #expect(server.log.events.contains(.refused(.responseInvalid(.invalidFieldValue))))
     }
