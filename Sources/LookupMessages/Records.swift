@@ -1,4 +1,4 @@
-// Databases and identities one by one, binary or text, and the choice by suffix: keyword-pir.md 11.1, 11.2.
+// Databases and identities one by one, binary or text: keyword-pir.md 11.1, 11.2.
 
 import Protobuf
 

@@ -53,46 +53,54 @@ public protocol ProtobufEnum: RawRepresentable, Sendable, Hashable where RawValu
     init(rawValue: Int32)
 }
 
-/// An entry of a map with uint64 keys, as it stands on the wire.
-struct UInt64KeyEntry<Value: ProtobufMessage>: ProtobufMessage {
-    var key: UInt64 = 0
-    var value = Value()
-
-    init() {}
-    init(key: UInt64, value: Value) { (self.key, self.value) = (key, value) }
-
-    mutating func decodeField(_ number: Int, from reader: inout ProtobufReader) throws(ProtobufError) {
-        switch number {
-        case 1: key = try reader.uint64()
-        case 2: try reader.message(into: &value)
-        default: break
-        }
-    }
-
-    func encode(to writer: inout ProtobufWriter) {
-        writer.presentUInt64(key, field: 1)
-        writer.message(value, field: 2)
-    }
+/// What may be the key of a map, with the order in which maps are written.
+public protocol ProtobufMapKey: Hashable, Sendable {
+    /// The key of an entry that gives none: 0 or "".
+    init()
+    /// Reads the key from field 1 of an entry.
+    init(readingKey reader: inout ProtobufReader) throws(ProtobufError)
+    /// Writes the key as field 1 of an entry, default or not.
+    func writeKey(to writer: inout ProtobufWriter)
+    /// Whether this key is written before the other.
+    func precedes(_ other: Self) -> Bool
 }
 
-/// An entry of a map with string keys, as it stands on the wire.
-struct StringKeyEntry<Value: ProtobufMessage>: ProtobufMessage {
-    var key = ""
+extension UInt64: ProtobufMapKey {
+    /// Reads a uint64 key.
+    public init(readingKey reader: inout ProtobufReader) throws(ProtobufError) { self = try reader.uint64() }
+    /// Writes a uint64 key.
+    public func writeKey(to writer: inout ProtobufWriter) { writer.presentUInt64(self, field: 1) }
+    /// Ascending by value.
+    public func precedes(_ other: UInt64) -> Bool { self < other }
+}
+
+extension String: ProtobufMapKey {
+    /// Reads a string key.
+    public init(readingKey reader: inout ProtobufReader) throws(ProtobufError) { self = try reader.string() }
+    /// Writes a string key.
+    public func writeKey(to writer: inout ProtobufWriter) { writer.presentString(self, field: 1) }
+    /// Ascending by the bytes of the UTF-8 form.
+    public func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+}
+
+/// An entry of a map, as it stands on the wire: a message with key and value.
+struct MapEntry<Key: ProtobufMapKey, Value: ProtobufMessage>: ProtobufMessage {
+    var key = Key()
     var value = Value()
 
     init() {}
-    init(key: String, value: Value) { (self.key, self.value) = (key, value) }
+    init(key: Key, value: Value) { (self.key, self.value) = (key, value) }
 
     mutating func decodeField(_ number: Int, from reader: inout ProtobufReader) throws(ProtobufError) {
         switch number {
-        case 1: key = try reader.string()
+        case 1: key = try Key(readingKey: &reader)
         case 2: try reader.message(into: &value)
         default: break
         }
     }
 
     func encode(to writer: inout ProtobufWriter) {
-        writer.presentString(key, field: 1)
+        key.writeKey(to: &writer)
         writer.message(value, field: 2)
     }
 }

@@ -133,7 +133,8 @@ public struct ProtobufReader: Sendable {
         return text
     }
 
-    /// A reader of its own for a sub-message, for callers that want to read it later. Its offsets count from its own start.
+    /// A reader of its own for a sub-message, for callers that want to read it later. Its offsets count from its own start,
+    /// and elements that it reads do not count for this reader.
     public mutating func subReader() throws(ProtobufError) -> ProtobufReader {
         guard depth < limits.depth else { throw .nestingTooDeep(limit: limits.depth, offset: offset) }
         var reader = ProtobufReader(try bytesValue(), limits: limits)
@@ -182,18 +183,10 @@ public struct ProtobufReader: Sendable {
         list.append(try string())
     }
 
-    /// Reads one entry of a map with uint64 keys. The last entry of a key wins; an absent key is 0.
-    public mutating func mapEntry<M: ProtobufMessage>(into map: inout [UInt64: M]) throws(ProtobufError) {
+    /// Reads one entry of a map. The last entry of a key wins; an absent key is 0 or "".
+    public mutating func mapEntry<Key: ProtobufMapKey, M: ProtobufMessage>(into map: inout [Key: M]) throws(ProtobufError) {
         try countElement()
-        var entry = UInt64KeyEntry<M>()
-        try message(into: &entry)
-        map[entry.key] = entry.value
-    }
-
-    /// Reads one entry of a map with string keys. The last entry of a key wins; an absent key is "".
-    public mutating func mapEntry<M: ProtobufMessage>(into map: inout [String: M]) throws(ProtobufError) {
-        try countElement()
-        var entry = StringKeyEntry<M>()
+        var entry = MapEntry<Key, M>()
         try message(into: &entry)
         map[entry.key] = entry.value
     }

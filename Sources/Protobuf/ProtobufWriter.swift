@@ -8,8 +8,8 @@ public struct ProtobufWriter: Sendable {
     /// What was written so far.
     public private(set) var output: [UInt8] = []
 
-    /// An empty writer.
-    public init() {}
+    /// An empty writer, with room for so many bytes.
+    public init(capacity: Int = 0) { output.reserveCapacity(capacity) }
 
     // MARK: Singular fields without presence
 
@@ -136,16 +136,9 @@ public struct ProtobufWriter: Sendable {
     }
 
     /// Writes a map in ascending order of the key; each entry has key and value, default or not.
-    public mutating func map<M: ProtobufMessage>(_ map: [UInt64: M], field: Int) {
-        for (key, value) in map.sorted(by: { $0.key < $1.key }) {
-            message(UInt64KeyEntry(key: key, value: value), field: field)
-        }
-    }
-
-    /// Writes a map in ascending order of the key's UTF-8 bytes; each entry has key and value, default or not.
-    public mutating func map<M: ProtobufMessage>(_ map: [String: M], field: Int) {
-        for (key, value) in map.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-            message(StringKeyEntry(key: key, value: value), field: field)
+    public mutating func map<Key: ProtobufMapKey, M: ProtobufMessage>(_ map: [Key: M], field: Int) {
+        for (key, value) in map.sorted(by: { $0.key.precedes($1.key) }) {
+            message(MapEntry(key: key, value: value), field: field)
         }
     }
 

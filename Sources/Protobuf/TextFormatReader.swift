@@ -85,6 +85,8 @@ public struct TextFormatReader: Sendable {
     private mutating func messageBody(closing: UInt8, depth: Int) throws(TextFormatError) -> [TextField] {
         guard depth < Self.depthLimit else { throw error(.nestingTooDeep(limit: Self.depthLimit)) }
         var fields: [TextField] = []
+        // A row of a database has two fields: one allocation for each of millions of rows.
+        fields.reserveCapacity(2)
         while true {
             skipSpace(separatorsToo: true)
             if peek() == closing {
@@ -187,7 +189,7 @@ public struct TextFormatReader: Sendable {
         var value = try string()
         skipSpace()
         while let next = peek(), next == UInt8(ascii: "\"") || next == UInt8(ascii: "'") {
-            value = value + (try string())
+            value.append(contentsOf: try string())
             skipSpace()
         }
         return value
@@ -205,7 +207,10 @@ public struct TextFormatReader: Sendable {
             if byte == quote {
                 let run = bytes[runStart..<position]
                 advance()
-                return unescaped.map { ($0 + run)[...] } ?? bytes[start..<position - 1]
+                guard var value = unescaped else { return bytes[start..<position - 1] }
+                unescaped = nil
+                value.append(contentsOf: run)
+                return value[...]
             }
             guard byte != UInt8(ascii: "\n") else { break }
             guard byte == UInt8(ascii: "\\") else {

@@ -1,5 +1,16 @@
 // Messages that have a text form, and files of records that are read one by one: keyword-pir.md 11.1.
 
+/// The two forms of a message in a file.
+public enum MessageFileFormat: Sendable, Equatable {
+    /// The wire format.
+    case binary
+    /// The text format.
+    case text
+
+    /// Text for the suffix `.txtpb`, binary for every other.
+    public init(fileName: String) { self = fileName.hasSuffix(".txtpb") ? .text : .binary }
+}
+
 /// A message whose fields have names, so that it can be read from and written as text.
 public protocol TextMessage: ProtobufMessage {
     /// The names and types of the fields.
@@ -18,6 +29,22 @@ extension TextMessage {
     /// Reads a message from text.
     public init(text: String, limits: ProtobufLimits = .file) throws {
         try self.init(text: Array(text.utf8)[...], limits: limits)
+    }
+
+    /// Reads a message from the contents of a file. Throws `ProtobufError` or `TextFormatError`.
+    public init(contents: ArraySlice<UInt8>, format: MessageFileFormat) throws {
+        switch format {
+        case .binary: try self.init(decoding: contents, limits: .file)
+        case .text: try self.init(text: contents)
+        }
+    }
+
+    /// The contents of a file that holds this message.
+    public func contents(format: MessageFileFormat) throws(ProtobufError) -> [UInt8] {
+        switch format {
+        case .binary: encoded()
+        case .text: try text()
+        }
     }
 
     /// The message as text in UTF-8, byte for byte as the reference's tools write it.
@@ -51,6 +78,14 @@ extension RecordMessage {
         return writer.output
     }
 
+    /// This record as a part of a file in either format.
+    public func recordContents(format: MessageFileFormat) throws(ProtobufError) -> [UInt8] {
+        switch format {
+        case .binary: recordBytes()
+        case .text: try recordText()
+        }
+    }
+
     /// This record as a part of a binary file: files are written record by record.
     public func recordBytes() -> [UInt8] {
         var writer = ProtobufWriter()
@@ -73,6 +108,14 @@ public struct RecordStream<Record: RecordMessage>: Sendable {
     public private(set) var recordNumber = 0
     /// Line where that record begins, from 1; nil in a binary file.
     public private(set) var line: Int?
+
+    /// The records of a file in either format.
+    public init(contents: ArraySlice<UInt8>, format: MessageFileFormat) {
+        switch format {
+        case .binary: self.init(binary: contents)
+        case .text: self.init(text: contents)
+        }
+    }
 
     /// The records of a binary file.
     public init(binary: ArraySlice<UInt8>) { source = .binary(ProtobufReader(binary, limits: .file)) }
@@ -97,7 +140,7 @@ public struct RecordStream<Record: RecordMessage>: Sendable {
             defer { source = .text(reader) }
             while let field = try reader.nextField() {
                 line = field.line
-                var writer = ProtobufWriter()
+                var writer = ProtobufWriter(capacity: 64)
                 if field.value != .emptyList { recordNumber += 1 }
                 try schema.write(field, to: &writer)
                 var compiled = ProtobufReader(writer.output[...], limits: .file)

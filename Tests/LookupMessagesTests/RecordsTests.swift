@@ -45,6 +45,19 @@ import Testing
         #expect(try Self.rows.flatMap { try $0.recordText() } == text)
     }
 
+    @Test func theSuffixDecides() throws {
+        let database = KeywordDatabase(rows: Self.rows)
+        #expect(MessageFileFormat(fileName: "a/b.txtpb") == .text)
+        for name in ["b.binpb", "b", "b.txtpb.bin", "txtpb"] { #expect(MessageFileFormat(fileName: name) == .binary) }
+        for format in [MessageFileFormat.text, .binary] {
+            let contents = try database.contents(format: format)
+            #expect(try KeywordDatabase(contents: contents[...], format: format) == database)
+            #expect(try all(KeywordDatabaseRows(contents: contents[...], format: format)).map(\.record) == Self.rows)
+            #expect(try Self.rows.flatMap { try $0.recordContents(format: format) } == contents)
+        }
+        #expect(try database.contents(format: .binary) != database.contents(format: .text))
+    }
+
     @Test func concatenatedFilesAppend() throws {
         let bytes = KeywordDatabase(rows: Self.rows).encoded()
         #expect(try all(KeywordDatabaseRows(binary: (bytes + bytes)[...])).map(\.record) == Self.rows + Self.rows)
