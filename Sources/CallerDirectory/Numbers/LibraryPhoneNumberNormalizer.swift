@@ -36,7 +36,8 @@ public struct LibraryPhoneNumberNormalizer: PhoneNumberNormalizer {
         let doubt = doubt(outcome: outcome, parsed)
         let number = outcome == CPHONENUMBER_PARSED ? number(in: parsed) : nil
         if doubt == nil, let number {
-            let isWhole = NumberText.digitCount(text) <= Int(parsed.e164_length) + Int(parsed.extension_length) + 4
+            // International and national prefixes and carrier codes are at most four digits longer than what replaces them.
+            let isWhole = NumberText.digitCount(text) <= Int(parsed.e164_length) - 1 + Int(parsed.extension_length) + 4
             return .kept(number, warning: isWhole ? nil : .partlyRead)
         }
         // Written as plus and digits: these digits are the keyword, whatever the library thinks of them, because the phone
