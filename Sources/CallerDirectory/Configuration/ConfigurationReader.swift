@@ -1,0 +1,259 @@
+// Reads `veilring.json5` into a `VeilringConfiguration`: syntax, unknown keys, types, bounds, relations between settings,
+// environment overrides, relative paths (design.md, Configuration).
+
+extension VeilringConfiguration {
+    /// Longest configuration file, in bytes.
+    public static let fileSizeLimit = 1 << 20
+
+    /// Reads the file at `path`. Relative paths in it start at its folder.
+    /// - Parameters:
+    ///   - path: the file, absolute or relative to `workingDirectory`.
+    ///   - workingDirectory: absolute; nil: the process's.
+    ///   - environment: variables; those of `VEILRING_A_B` form override settings.
+    ///   - allowInsecureParameters: accept the insecure parameter sets. Only tests pass true.
+    /// - Throws: `ConfigurationError` with up to twenty findings.
+    public static func load(
+        path: String, workingDirectory: String? = nil, environment: [String: String] = [:],
+        allowInsecureParameters: Bool = false
+    ) throws(ConfigurationError) -> VeilringConfiguration {
+        let base = workingDirectory ?? FilePathText.currentDirectory()
+        let absolute = FilePathText.resolve(path, in: base)
+        let text: [UInt8]
+        do {
+            text = try ChunkedFile.readWhole(absolute, limit: fileSizeLimit)
+        } catch {
+            let finding = SourceFinding(
+                position: SourcePosition(file: path, line: 0), expected: "a readable configuration file", came: "\(error)")
+            throw ConfigurationError(findings: [finding], count: 1)
+        }
+        return try parse(
+            text, file: path, directory: FilePathText.directory(of: absolute), environment: environment,
+            allowInsecureParameters: allowInsecureParameters)
+    }
+
+    /// Reads the text of a configuration file.
+    /// - Parameters:
+    ///   - text: UTF-8 JSON5.
+    ///   - file: its name in messages.
+    ///   - directory: absolute folder where relative paths start.
+    ///   - environment: variables; those of `VEILRING_A_B` form override settings.
+    ///   - allowInsecureParameters: accept the insecure parameter sets. Only tests pass true.
+    /// - Throws: `ConfigurationError` with up to twenty findings.
+    public static func parse(
+        _ text: [UInt8], file: String, directory: String, environment: [String: String] = [:],
+        allowInsecureParameters: Bool = false
+    ) throws(ConfigurationError) -> VeilringConfiguration {
+        let log = SettingsLog(file: file)
+        var configuration: VeilringConfiguration?
+        do {
+            let root = EnvironmentOverrides.apply(environment, to: try JSON5Reader.read(text), log: log)
+            if let section = SettingsSection(root, path: "", known: ConfigurationReader.known, log: log) {
+                let reader = ConfigurationReader(
+                    section: section, directory: directory, allowInsecureParameters: allowInsecureParameters)
+                configuration = reader.read()
+            }
+        } catch {
+            log.report("", error.position, expected: error.expected, came: error.came)
+        }
+        guard log.count == 0, var configuration else { throw ConfigurationError(findings: log.findings, count: log.count) }
+        configuration.notices = log.notices
+        return configuration
+    }
+}
+
+/// Reads the root object. Every method reports what is wrong and goes on, so that one run shows all errors.
+struct ConfigurationReader {
+    static let known = [
+        "data", "region", "listen", "authentication", "allowUnauthenticated", "useCases", "retention", "limits",
+    ]
+    static let knownInUseCase = ["kind", "source", "format", "numbers", "nameFormat", "icons", "iconPolicy", "pir"]
+    static let useCasesAtMost = 1000
+
+    let section: SettingsSection
+    let directory: String
+    let allowInsecureParameters: Bool
+
+    func read() -> VeilringConfiguration {
+        let data = section.string("data", expected: "the path of a folder")
+        if section.value("data") == nil { section.report("data", expected: "the path of a folder", came: "nothing") }
+        let region = readRegion()
+        let listen = readListen()
+        let allowUnauthenticated = section.bool("allowUnauthenticated") ?? false
+        readAuthentication(listen: listen, allowUnauthenticated: allowUnauthenticated)
+        let useCases = readUseCases()
+        return VeilringConfiguration(
+            file: section.log.file, data: FilePathText.resolve(data ?? "", in: directory), region: region, listen: listen,
+            authentication: .none, allowUnauthenticated: allowUnauthenticated, useCases: useCases,
+            retention: readRetention(), limits: readLimits(), notices: [])
+    }
+
+    private func readRegion() -> String? {
+        guard let region = section.string("region", expected: "a two-letter region such as \"TW\"") else { return nil }
+        guard PhoneNumberRegion.isKnown(region) else {
+            let upper = region.uppercased()
+            let hint = PhoneNumberRegion.isKnown(upper) ? " (did you mean \"\(upper)\"?)" : ""
+            section.report("region", expected: "a two-letter region such as \"TW\"\(hint)", came: "\"\(region)\"")
+            return nil
+        }
+        return region
+    }
+
+    private func readListen() -> [ListenAddress] {
+        let expected = "\"host:port\", \"[v6 address]:port\" or a list of such"
+        guard let texts = section.strings("listen", expected: expected) else {
+            return [ListenAddress(host: "127.0.0.1", port: 8080)]
+        }
+        var result: [ListenAddress] = []
+        for (text, value) in texts {
+            guard let address = ListenAddress(text) else {
+                section.report("listen", expected: expected, came: value.summary, at: value)
+                continue
+            }
+            if result.contains(address), address.port != 0 {
+                section.report("listen", expected: "each address once", came: value.summary, at: value)
+            }
+            result.append(address)
+        }
+        return result
+    }
+
+    private func readAuthentication(listen: [ListenAddress], allowUnauthenticated: Bool) {
+        guard let value = section.value("authentication") else {
+            section.report(
+                "authentication", expected: "\"none\" (it must be asked for by name until tokens exist)", came: "nothing")
+            return
+        }
+        switch value.kind {
+        case .string("none"): break
+        case .string("privacy-pass"):
+            section.report(
+                "authentication", expected: "\"none\": Privacy Pass tokens come with a later version", came: value.summary)
+            return
+        default:
+            section.report("authentication", expected: "\"none\"", came: value.summary)
+            return
+        }
+        if let open = listen.first(where: { !$0.isLoopback }), !allowUnauthenticated {
+            section.report(
+                "authentication",
+                expected: "listeners on loopback only with \"none\", or allowUnauthenticated: true to let everyone in",
+                came: "a listener on \(open)")
+        }
+    }
+
+    private func readRetention() -> RetentionSettings {
+        var settings = RetentionSettings()
+        guard let section = section.section("retention", known: RetentionSettings.keys) else { return settings }
+        settings.versions = section.integer("versions", in: 1...1000) ?? settings.versions
+        settings.hours = section.integer("hours", in: 0...8784) ?? settings.hours
+        return settings
+    }
+
+    private func readLimits() -> LimitSettings {
+        var settings = LimitSettings()
+        guard let section = section.section("limits", known: LimitSettings.keys) else { return settings }
+        settings.requestBodyBytes = section.integer("requestBodyBytes", in: 1024...(1 << 30)) ?? settings.requestBodyBytes
+        settings.queriesPerRequest = section.integer("queriesPerRequest", in: 1...1024) ?? settings.queriesPerRequest
+        settings.keysPerRequest = section.integer("keysPerRequest", in: 1...1024) ?? settings.keysPerRequest
+        settings.keysPerUser = section.integer("keysPerUser", in: 1...1024) ?? settings.keysPerUser
+        settings.evaluationKeyStoreBytes =
+            section.integer("evaluationKeyStoreBytes", in: (1 << 20)...(1 << 50)) ?? settings.evaluationKeyStoreBytes
+        settings.evaluationKeyIdleHours =
+            section.integer("evaluationKeyIdleHours", in: 1...87_840) ?? settings.evaluationKeyIdleHours
+        settings.queuedQueries = section.integer("queuedQueries", in: 1...1_000_000) ?? settings.queuedQueries
+        settings.queryThreads = section.integer("queryThreads", in: 1...1024)
+        settings.connections = section.integer("connections", in: 1...1_000_000) ?? settings.connections
+        return settings
+    }
+
+    // MARK: Use cases
+
+    private func readUseCases() -> [UseCaseConfiguration] {
+        guard let useCases = section.section("useCases", known: nil) else {
+            if section.value("useCases") == nil {
+                section.report("useCases", expected: "an object of use cases by name", came: "nothing")
+            }
+            return []
+        }
+        if useCases.members.isEmpty || useCases.members.count > ConfigurationReader.useCasesAtMost {
+            section.report(
+                "useCases", expected: "1 to \(ConfigurationReader.useCasesAtMost) use cases", came: "\(useCases.members.count)")
+            return []
+        }
+        return useCases.members.compactMap { readUseCase($0, in: useCases) }
+    }
+
+    private func readUseCase(_ member: JSON5Member, in useCases: SettingsSection) -> UseCaseConfiguration? {
+        let path = useCases.path(of: member.name)
+        guard ConfigurationReader.isUseCaseName(member.name) else {
+            section.log.report(
+                useCases.path, member.namePosition,
+                expected: "a name of 1 to 200 letters, digits, dots, hyphens and underscores, no dot first",
+                came: "\"\(member.name)\"")
+            return nil
+        }
+        let known = ConfigurationReader.knownInUseCase
+        guard let useCase = SettingsSection(member.value, path: path, known: known, log: section.log) else { return nil }
+        let kind = useCase.choice("kind", [("identity", UseCaseKind.identity), ("block", .block), ("keyword", .keyword)])
+        if useCase.value("kind") == nil {
+            useCase.report("kind", expected: "\"identity\", \"block\" or \"keyword\"", came: "nothing")
+        }
+        let sources = useCase.strings("source", expected: "the path of a file, or a list of paths")
+        if useCase.value("source") == nil {
+            useCase.report("source", expected: "the path of a file, or a list of paths", came: "nothing")
+        }
+        if let kind, kind != .keyword, section.value("region") == nil {
+            section.report(
+                "region", expected: "a two-letter region such as \"TW\", needed by \(kind.rawValue) sources", came: "nothing",
+                at: member.value)
+        }
+        let icons = useCase.string("icons", expected: "the path of a folder")
+        return UseCaseConfiguration(
+            name: member.name, kind: kind ?? .keyword,
+            sources: (sources ?? []).map { FilePathText.resolve($0.text, in: directory) },
+            format: readFormat(useCase, kind: kind),
+            numbers: useCase.choice("numbers", [("lenient", NumberPolicy.lenient), ("strict", .strict)]) ?? .lenient,
+            nameFormat: readNameFormat(useCase), icons: icons.map { FilePathText.resolve($0, in: directory) },
+            iconPolicy: useCase.choice("iconPolicy", [("refuse", IconPolicy.refuse), ("drop-icon", .dropIcon)]) ?? .refuse,
+            pir: readPIR(useCase))
+    }
+
+    private func readFormat(_ useCase: SettingsSection, kind: UseCaseKind?) -> SourceFormat? {
+        let choices: [(String, SourceFormat)] =
+            kind == .keyword
+            ? [("keywords", .keywords)] : [("csv", .csv), ("jsonl", .jsonl), ("identities", .identities)]
+        return useCase.choice("format", choices)
+    }
+
+    private func readNameFormat(_ useCase: SettingsSection) -> NameTemplate {
+        guard let text = useCase.string("nameFormat", expected: "a template such as \"\(NameTemplate.defaultText)\"") else {
+            return .standard
+        }
+        do {
+            return try NameTemplate(text)
+        } catch {
+            useCase.report("nameFormat", expected: error.expected, came: "\"\(text)\"")
+            return .standard
+        }
+    }
+
+    private func readPIR(_ useCase: SettingsSection) -> PIRSettings {
+        let known = PIRSettingsReader.known + PIRSettingsReader.ignored
+        guard let section = useCase.section("pir", known: known) else { return PIRSettings() }
+        var reader = PIRSettingsReader(section: section, allowInsecureParameters: allowInsecureParameters)
+        return reader.read()
+    }
+
+    /// Names become folder names and metric labels, hence the small alphabet.
+    static func isUseCaseName(_ name: String) -> Bool {
+        guard (1...200).contains(name.utf8.count), name.first != "." else { return false }
+        return name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                return true
+            default: return false
+            }
+        }
+    }
+}
