@@ -15,7 +15,7 @@ public protocol HTTPHandler: Sendable {
 
 /// The decision about a head.
 public enum HTTPAdmission: Sendable {
-    /// The answer. If the request has a body that was not read, the connection is closed after it.
+    /// The answer. If the request has a body that has not arrived yet, the connection is closed after it.
     case respond(HTTPResponse)
     /// Read the body, up to this many bytes (413 above), then call `handle`.
     case readBody(limit: Int)

@@ -80,6 +80,7 @@ struct LoopThread: Sendable {
         let code = pthread_create(
             &thread, nil,
             { raw in
+                clinux_block_signals()
                 if let raw { Unmanaged<Body>.fromOpaque(raw).takeRetainedValue().run() }
                 return nil
             }, body.toOpaque())

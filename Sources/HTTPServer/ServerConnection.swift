@@ -211,8 +211,9 @@ final class ServerConnection {
         current = Current(head: head, start: loop.now)
         switch loop.context.handler.begin(head.head) {
         case .respond(let response):
-            if head.framing == .none {
-                try parser.readBody(limit: 0)
+            // A body that has arrived already (none is one of 0 bytes) costs nothing to skip, and the connection lives on.
+            if let length = head.head.contentLength, length <= parser.bufferedBytes {
+                try parser.readBody(limit: length)
                 _ = try parser.next()
                 respond(response)
             } else {
@@ -291,7 +292,7 @@ final class ServerConnection {
         } catch {
             report(.refused(.responseInvalid(error)))
             response = HTTPResponse(status: 500)
-            let text = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n"
+            let text = "HTTP/1.1 500 Internal Server Error\r\ndate: \(loop.date)\r\ncontent-length: 0\r\n"
             head = Array((text + (closes ? "connection: close\r\n\r\n" : "\r\n")).utf8)
         }
         let hasBody = current?.head.head.method != "HEAD" && response.status != 204 && response.status != 304

@@ -7,6 +7,14 @@ import HTTPServer
 import Synchronization
 import Testing
 
+private let hasIPv6: Bool = {
+    guard let address = try? SocketAddress.resolve(host: "::1", port: 0, listening: true).first,
+        let (descriptor, _) = try? Sockets.listen(address)
+    else { return false }
+    Sockets.close(descriptor)
+    return true
+}()
+
 @Suite struct HTTPServerTests {
     @Test func roundTripKeepsTheConnection() throws {
         let server = try TestServer()
@@ -148,6 +156,37 @@ import Testing
         #expect(answer.fields["connection"] == "close")
     }
 
+    @Test func immediateAnswerSkipsABodyThatIsThere() throws {
+        let server = try TestServer(
+            ClosureHandler(admit: { $0.path == "/no" ? .respond(HTTPResponse(status: 401)) : .readBody(limit: 10) }))
+        var peer = try server.peer()
+        defer { peer.close() }
+        // The body looks like a request: it must be skipped, not answered.
+        let body = "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n"
+        peer.send(
+            "POST /no HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                + "GET /after HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        let text = peer.receive()
+        #expect(text.hasPrefix("HTTP/1.1 401 "))
+        #expect(text.contains("x-path: /after"))
+        #expect(!text.contains("smuggled"))
+    }
+
+    @Test(.enabled(if: hasIPv6, "no IPv6 here"))
+    func bothFamilies() throws {
+        let server = HTTPServer(
+            configuration: HTTPServerConfiguration(
+                listeners: [ListenAddress(host: "127.0.0.1", port: 0), ListenAddress(host: "::1", port: 0)]),
+            handler: ClosureHandler())
+        let addresses = try server.start()
+        defer { server.shutdown(drain: .zero) }
+        #expect(addresses.map(\.host) == ["127.0.0.1", "::1"])
+        for address in addresses {
+            let client = try HTTPClient(url: try HTTPURL("http://\(address)"))
+            #expect(try client.send(HTTPRequest(method: "GET", path: "/")).status == 200)
+        }
+    }
+
     @Test func continueOnlyAfterAdmission() throws {
         let server = try TestServer(
             ClosureHandler(admit: { $0.path == "/no" ? .respond(HTTPResponse(status: 401)) : .readBody(limit: 10) }))
@@ -201,6 +240,7 @@ import Testing
         let split = try client.send(HTTPRequest(method: "GET", path: "/split"))
         #expect(split.status == 500)
         #expect(split.fields["b"] == nil)
+        #expect(split.fields["date"] != nil)
         #expect(server.log.events.contains(.refused(.responseTooLarge)))
         #expect(server.log.events.contains(.refused(.responseInvalid(.invalidFieldValue))))
     }

@@ -73,6 +73,9 @@ int clinux_eventfd(void);
 void clinux_eventfd_signal(int descriptor);
 void clinux_eventfd_clear(int descriptor);
 
+/// Blocks all signals but the synchronous ones in the calling thread, so that the process's signals go to its main thread.
+void clinux_block_signals(void);
+
 /// Physical memory in bytes; 0 if unknown.
 uint64_t clinux_physical_memory(void);
 /// Seconds since 1970.

@@ -39,6 +39,9 @@ struct KeywordDatabaseReading {
         }
     }
 
+    /// A binary list of identities looks like a keyword database at first sight.
+    private let hint = " (a list of identities needs format \"identities\" in the use case)"
+
     /// Why a row cannot be served.
     private func problem(with record: KeywordDatabaseRow) -> (expected: String, came: String)? {
         guard record.value.count <= KeywordRows.valueBytesAtMost else {
@@ -52,12 +55,13 @@ struct KeywordDatabaseReading {
             return ("a keyword of \"+\" and 1 to 15 digits", "another (digest \(digest(record.keyword)))")
         }
         switch kind {
-        case .block where record.value.count != 1 || record.value.first ?? 2 > 1: return ("a block value 00 or 01", "another")
+        case .block where record.value.count != 1 || record.value.first ?? 2 > 1:
+            return ("a block value 00 or 01\(hint)", "another")
         case .identity:
             do {
                 if try CallIdentity(decoding: record.value) == CallIdentity() { return ("an identity", "an empty one") }
             } catch {
-                return ("a serialised CallIdentity", "\(error)")
+                return ("a serialised CallIdentity\(hint)", "\(error)")
             }
         default: break
         }

@@ -70,7 +70,11 @@ struct CSVReader {
         guard try peek() != nil else { return nil }
         var record = CSVRecord(line: line)
         var state = State.fieldStart
-        while let byte = try peek() {
+        while var byte = try peek() {
+            if takeRun(&state, &record) {
+                guard let next = try peek() else { break }
+                byte = next
+            }
             index += 1
             let isLineEnd = byte == 0x0a || byte == 0x0d
             if byte == 0x0d, try peek() == 0x0a {
@@ -92,6 +96,22 @@ struct CSVReader {
             record.ends.append(record.bytes.count)
         }
         return record
+    }
+
+    /// Takes ordinary bytes of a field up to the next mark or the end of the piece at once; false if there are none.
+    private mutating func takeRun(_ state: inout State, _ record: inout CSVRecord) -> Bool {
+        guard state == .unquoted || state == .quoted || state == .fieldStart else { return false }
+        var end = index
+        while end < chunk.count, !CSVReader.isMark(chunk[end]) { end += 1 }
+        guard end > index, end - index <= CSVReader.recordBytesAtMost - record.bytes.count else { return false }
+        record.bytes.append(contentsOf: chunk[index..<end])
+        index = end
+        if state == .fieldStart { state = .unquoted }
+        return true
+    }
+
+    private static func isMark(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\"") || byte == 0x0a || byte == 0x0d
     }
 
     private func step(_ byte: UInt8, _ state: State, _ record: inout CSVRecord) -> State {

@@ -10,8 +10,8 @@ enum CellValues {
     static let textExpected = "a text of at most \(CallerTable.textBytesAtMost) bytes"
 
     static func category(_ text: String) -> CallerCategory? {
+        if text.isEmpty { return .unspecified }
         switch text.lowercased() {
-        case "": return .unspecified
         case "person": return .person
         case "business": return .business
         default: return nil
@@ -19,8 +19,9 @@ enum CellValues {
     }
 
     static func block(_ text: String) -> Bool? {
+        if text.isEmpty { return false }
         switch text.lowercased() {
-        case "", "no", "false", "0": return false
+        case "no", "false", "0": return false
         case "yes", "true", "1": return true
         default: return nil
         }
@@ -37,6 +38,9 @@ enum CellValues {
         var bytes = bytes
         while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
         while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+        if bytes.isEmpty { return "" }
+        // The common case first: checking UTF-8 costs more than making the text.
+        if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
         return String(validating: bytes, as: UTF8.self)
     }
 }
