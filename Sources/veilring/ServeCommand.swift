@@ -16,14 +16,11 @@ struct ServeCommand: Command {
         usage: veilring serve --config FILE
 
         Listens, loads the newest version under the data folder and says `ready` on standard error; request lines follow there.
-        SIGHUP loads anew: the configuration's limits stay, the data is exchanged in one step, and the old data stays when the
-        new fails its checks. SIGTERM ends the server: at once when it is idle, else when the running requests end, after 20
+        SIGHUP loads the newest version: all use cases are exchanged in one step, and the old data stays when the new fails its
+        checks. A changed configuration needs a restart. SIGTERM ends the server: at once when it is idle, else when the running requests end, after 20
         seconds at most.
         """
     let options = [Option(name: "--config", value: "FILE", help: "the configuration (veilring.json5)")]
-
-    /// Loads what a configuration names. Called at start and at every SIGHUP.
-    var load: @Sendable (VeilringConfiguration) throws -> ServiceSnapshot
 
     func run(_ arguments: Arguments, output: any Output) throws -> ExitCode {
         let file = try arguments.required("--config")
@@ -33,9 +30,10 @@ struct ServeCommand: Command {
         let configuration = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
         for notice in configuration.notices { output.remark(notice) }
         let store = try Self.openStore(configuration)
-        let load = load
-        let server = LookupServer(configuration: Self.settings(configuration), store: store, log: StandardErrorLog()) {
-            try load(VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment))
+        let log = StandardErrorLog()
+        let snapshots = DirectorySnapshots(log: log)
+        let server = LookupServer(configuration: Self.settings(configuration), store: store, log: log) {
+            try snapshots.load(data: configuration.data)
         }
         _ = try server.start()
         server.runUntilTerminated()
@@ -70,7 +68,7 @@ struct ServeCommand: Command {
         let listeners = HTTPServerConfiguration(
             listeners: configuration.listen.map { .init(host: $0.host, port: $0.port) }, limits: http)
         return LookupServerConfiguration(
-            http: listeners, service: service, servingFile: configuration.data + "/serving.json")
+            http: listeners, service: service, dataFolder: configuration.data)
     }
 }
 

@@ -1,5 +1,6 @@
 // The life of a server: ready line, serving record, reload under load, stop (service.md 9).
 
+import CallerDirectory
 import DeviceClient
 import Dispatch
 import FoundationEssentials
@@ -24,25 +25,26 @@ struct LookupServerTests {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let subject = try ServiceUnderTest()
         let file = folder + "/serving.json"
-        let running = try RunningServer(servingFile: file) { subject.snapshot }
+        let versions = DirectoryVersions(data: folder)
+        let running = try RunningServer(dataFolder: folder) { subject.snapshot }
         #expect(running.log.lines.contains { $0.hasPrefix("ready: listening on 127.0.0.1:") && $0.hasSuffix(", version one") })
-        #expect(ServingRecord.read(file) == ServingRecord(processID: getpid(), version: "one"))
+        #expect(versions.serving() == ServingRecord(pid: getpid(), version: "one"))
 
         running.willLoad { throw NoReply() }
         #expect(!running.server.reload())
         #expect(running.server.service.version == "one")
-        #expect(ServingRecord.read(file)?.version == "one")
+        #expect(versions.serving()?.version == "one")
         #expect(running.log.lines.contains { $0.contains("not reloaded, version one stays: NoReply") })
 
         running.willLoad { ServiceSnapshot(version: "two", current: [subject.identity]) }
         #expect(running.server.reload())
-        #expect(ServingRecord.read(file)?.version == "two")
+        #expect(versions.serving()?.version == "two")
         let client = try running.client()
         #expect(try client.send(HTTPRequest(method: "GET", path: "/config")).status == 405)
 
         running.server.stop()
         running.server.stop()
-        #expect(ServingRecord.read(file) == nil)
+        #expect(versions.serving() == nil)
         #expect(!FileManager.default.fileExists(atPath: file))
         #expect(throws: (any Error).self) { try client.send(HTTPRequest(method: "GET", path: "/config")) }
     }
@@ -51,21 +53,9 @@ struct LookupServerTests {
     func failedStart() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         #expect(throws: NoReply.self) {
-            _ = try RunningServer(servingFile: folder + "/serving.json") { throw NoReply() }
+            _ = try RunningServer(dataFolder: folder) { throw NoReply() }
         }
         #expect(!FileManager.default.fileExists(atPath: folder + "/serving.json"))
-    }
-
-    @Test("a serving record of a dead process, or damaged, is none")
-    func records() throws {
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let file = folder + "/serving.json"
-        // Above the largest process id that Linux gives.
-        try ServingRecord(processID: 1 << 30, version: "x").write(to: file)
-        #expect(ServingRecord.read(file) == nil)
-        try Data("{".utf8).write(to: URL(filePath: file))
-        #expect(ServingRecord.read(file) == nil)
-        #expect(throws: ServingRecordError.self) { try ServingRecord(processID: 1, version: "x").write(to: folder + "/a/b") }
     }
 
     @Test("exchanging snapshots under load loses no request")

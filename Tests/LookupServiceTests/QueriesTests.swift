@@ -200,7 +200,7 @@ struct QueriesTests {
             ServiceUnderTest.identity, kind: .identity, rows: ServiceUnderTest.rows(name: "New"), buckets: 8, entrySize: 70
         ).loaded
         let fresh = try ServiceUnderTest(name: "Fresh")
-        let swap = { (current: [LoadedUseCase], retained: [LoadedUseCase]) in
+        let swap = { (current: [ServedUseCase], retained: [ServedUseCase]) in
             subject.service.swap(to: ServiceSnapshot(version: "two", current: current, retained: retained))
         }
         swap([other], [subject.identity])

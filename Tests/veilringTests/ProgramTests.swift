@@ -19,7 +19,7 @@ struct ProgramTests {
     private let output = MemoryOutput()
 
     private func run(_ words: String...) -> ExitCode {
-        Program(commands: [ServeCommand(load: loadSnapshot), LookupCommand()]).run(words, output: output)
+        Program(commands: [ServeCommand(), LookupCommand()]).run(words, output: output)
     }
 
     @Test("help goes to the result side, misuse to the other with status 2")

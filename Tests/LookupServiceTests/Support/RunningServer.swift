@@ -16,7 +16,7 @@ final class RunningServer: Sendable {
     let log: MemoryLog
 
     init(
-        options: ServiceOptions = ServiceOptions(), store: (any EvaluationKeyStore)? = nil, servingFile: String? = nil,
+        options: ServiceOptions = ServiceOptions(), store: (any EvaluationKeyStore)? = nil, dataFolder: String? = nil,
         load: @escaping @Sendable () throws -> ServiceSnapshot
     ) throws {
         let log = MemoryLog()
@@ -25,7 +25,7 @@ final class RunningServer: Sendable {
         let http = HTTPServerConfiguration(listeners: [ListenAddress(host: "127.0.0.1", port: 0)])
         server = LookupServer(
             configuration: LookupServerConfiguration(
-                http: http, service: options, drain: .seconds(20), servingFile: servingFile),
+                http: http, service: options, drain: .seconds(20), dataFolder: dataFolder),
             store: try store ?? InMemoryEvaluationKeyStore(), log: log
         ) { try box.load() }
         box.closure.withLock { $0 = load }
