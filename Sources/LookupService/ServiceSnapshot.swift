@@ -53,6 +53,9 @@ public struct LoadedUseCase: Sendable {
     }
 }
 
+/// Another name for files that know a use case of the data folder as well.
+public typealias ServedUseCase = LoadedUseCase
+
 /// The bytes of a use case's configuration, serialised once when a version is loaded (service.md 1.9.3).
 struct WireConfiguration: Sendable {
     /// The `Config` message in its newest form.

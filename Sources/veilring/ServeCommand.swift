@@ -22,9 +22,6 @@ struct ServeCommand: Command {
         """
     let options = [Option(name: "--config", value: "FILE", help: "the configuration (veilring.json5)")]
 
-    /// Loads what a configuration names. Called at start and at every SIGHUP.
-    var load: @Sendable (VeilringConfiguration) throws -> ServiceSnapshot
-
     func run(_ arguments: Arguments, output: any Output) throws -> ExitStatus {
         let file = try arguments.required("--config")
         guard arguments.rest.isEmpty else { throw UsageError("serve takes options only") }
@@ -33,9 +30,10 @@ struct ServeCommand: Command {
         let configuration = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
         for notice in configuration.notices { output.remark(notice) }
         let store = try Self.openStore(configuration)
-        let load = load
-        let server = LookupServer(configuration: Self.settings(configuration), store: store, log: StandardErrorLog()) {
-            try load(VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment))
+        let log = StandardErrorLog()
+        let data = ServedData { log.write($0) }
+        let server = LookupServer(configuration: Self.settings(configuration), store: store, log: log) {
+            try data.load(VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment))
         }
         _ = try server.start()
         server.runUntilTerminated()
