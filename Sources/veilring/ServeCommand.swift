@@ -33,7 +33,9 @@ struct ServeCommand: Command {
         let log = StandardErrorLog()
         let snapshots = DirectorySnapshots(log: log)
         let server = LookupServer(configuration: Self.settings(configuration), store: store, log: log) {
-            try snapshots.load(data: configuration.data)
+            // Read again, so that a file that became invalid is noticed at the reload, not at the next start.
+            try snapshots.load(
+                data: VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment).data)
         }
         _ = try server.start()
         server.runUntilTerminated()

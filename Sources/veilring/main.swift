@@ -2,6 +2,6 @@
 
 import Glibc
 
-let program = Program(commands: [ServeCommand(), LookupCommand()])
+let program = Program(commands: [DemoCommand(), BuildCommand(), ServeCommand(), LookupCommand()])
 let status = program.run(Array(CommandLine.arguments.dropFirst()), output: StandardOutput())
 exit(status.rawValue)
