@@ -27,6 +27,7 @@ struct ServeCommand: Command {
         guard arguments.rest.isEmpty else { throw UsageError("serve takes options only") }
         // Before anything makes a thread, so that all inherit it.
         SignalWaiter.block()
+        CoreDumps.forbid()
         let configuration = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
         for notice in configuration.notices { output.remark(notice) }
         let store = try Self.openStore(configuration)

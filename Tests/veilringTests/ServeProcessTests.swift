@@ -66,6 +66,8 @@ struct ServeProcessTests {
         defer { process.terminate() }
         let ready = try log(containing: "ready: listening on ")
         let address = try #require(ready.firstMatch(of: /listening on ([0-9.:]+),/)?.1)
+        let limits = try String(contentsOfFile: "/proc/\(process.processIdentifier)/limits", encoding: .utf8)
+        #expect(limits.contains(/Max core file size +0 +0/), "no core dumps")
         var device = try Device(serviceURL: "http://\(address)", app: "net.example.test")
         let present = try device.prepare([device.identityUseCase, device.blockUseCase])
         #expect(try device.lookUp("+14085551212", in: present).name == "Johnny")
