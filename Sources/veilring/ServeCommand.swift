@@ -64,7 +64,7 @@ struct ServeCommand: Command {
         service.queriesBody = limits.requestBodyBytes
         service.keysPerRequest = limits.keysPerRequest
         service.queriesPerRequest = limits.queriesPerRequest
-        service.waitingQueries = limits.queuedQueries
+        if let waiting = limits.queuedQueries { service.waitingQueries = waiting }
         if let threads = limits.queryThreads { service.computeThreads = threads }
         var http = HTTPLimits()
         http.connections = limits.connections
