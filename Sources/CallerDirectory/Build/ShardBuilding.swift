@@ -60,6 +60,7 @@ struct ShardBuilding: Sendable {
     let previous: PreviousShards?
     let threads: Int
     let encoder: ShardEncoder
+    let reading: PlaintextReading
 
     /// Buckets of all tables that the fullest shards need at least, by trying (for tables that we size).
     func neededBuckets() throws -> Int {
@@ -135,6 +136,16 @@ struct ShardBuilding: Sendable {
                 set: plan.set, parameters: shape, rows: count, bytes: file.bytes, digest: file.digest))
         guard try mapped.verifyPayload().isEmpty else {
             throw DirectoryError(.check, "the file does not read back as it was written: the disk may be failing")
+        }
+        let filled = mapped.contents.layout.columns.enumerated().filter { !$0.element.rows.isEmpty }
+        let chosen: Set = [0, filled.count / 2, filled.count - 1]
+        for (index, column) in chosen.sorted().filter({ filled.indices.contains($0) }).map({ filled[$0] }) {
+            let position = column.rows.count / 2
+            let expected = table.payload(shape, plan.set, column: index, row: Int(column.rows[position]))
+            let read = try reading.payload(of: path, column, position: position)
+            guard read.starts(with: expected), read.dropFirst(expected.count).allSatisfy({ $0 == 0 }) else {
+                throw DirectoryError(.check, "a plaintext of the file does not hold its buckets; nothing was published")
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ import Testing
         let report = try work.build(try work.configuration(pir: "sharding: {shardCount: 3}"))
         let useCase = try #require(report.useCases.first)
         #expect((useCase.rows, useCase.shards, useCase.built, useCase.reused) == (300, 3, 3, 0))
-        #expect(useCase.queries == 4 && (useCase.leastNoiseBudget ?? 0) > 1)
+        #expect((3...4).contains(useCase.queries) && (useCase.leastNoiseBudget ?? 0) > 1)
         let database = try LoadedDatabase.load(data: work.data)
         #expect(database.current.name == report.version)
         let phone = try Phone(try #require(database.useCase(named: "test")))
