@@ -95,7 +95,7 @@ import Testing
         let again = try work.build(configuration)
         print(again.text)
         var usage = rusage()
-        getrusage(RUSAGE_SELF, &usage)
+        getrusage(0, &usage)
         print("peak \(usage.ru_maxrss / 1024) MB")
         #expect(report.useCases.first?.rows == 1_000_000)
     }
