@@ -4,6 +4,9 @@
 
 import PackageDescription
 
+/// Lets generic code of the engine be specialised where it is used, in another room.
+let acrossRooms: [SwiftSetting] = [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]
+
 let package = Package(
     name: "veilring",
     products: [
@@ -25,22 +28,27 @@ let package = Package(
             name: "RingKernelsAVX2",
             swiftSettings: [.unsafeFlags(["-Ounchecked"], .when(configuration: .release)), .unsafeFlags(["-Xcc", "-mavx2"])]),
         .target(name: "CProcessor"),
-        .target(name: "RingMath", dependencies: ["RingKernels", "RingKernelsAVX2", "CProcessor"]),
+        .target(
+            name: "RingMath", dependencies: ["RingKernels", "RingKernelsAVX2", "CProcessor"], swiftSettings: acrossRooms),
         .target(name: "Protobuf"),
         .target(name: "Cryptography", dependencies: ["COpenSSL"]),
 
         // First floor.
-        .target(name: "BFV", dependencies: ["RingMath", "Cryptography"]),
+        .target(name: "BFV", dependencies: ["RingMath", "Cryptography"], swiftSettings: acrossRooms),
         .target(name: "LookupMessages", dependencies: ["Protobuf"]),
 
         // Second floor.
-        .target(name: "KeywordPIR", dependencies: ["BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
+        .target(
+            name: "KeywordPIR", dependencies: ["BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"],
+            swiftSettings: acrossRooms),
         .target(name: "HTTPCore", dependencies: ["CLinux"]),
 
         // Third floor.
         .target(
             name: "CallerDirectory",
-            dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography", "CPhoneNumber", "CLinux"]),
+            dependencies: [
+                "KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography", "CPhoneNumber", "CLinux",
+            ]),
         .target(name: "HTTPServer", dependencies: ["HTTPCore", "CLinux"]),
         .target(name: "HTTPClient", dependencies: ["HTTPCore", "CLinux"]),
         .target(name: "StateStore", dependencies: ["CSQLite"]),
@@ -64,6 +72,9 @@ let package = Package(
                 "KeywordPIR", "BFV", "LookupMessages", "Cryptography",
             ]),
 
+        .executableTarget(
+            name: "veilring-bench", dependencies: ["KeywordPIR", "BFV", "LookupMessages"], path: "Benchmarks/veilring-bench"),
+
         .testTarget(name: "TidyTests"),
         .testTarget(name: "RingMathTests", dependencies: ["RingMath"]),
         .testTarget(name: "ProtobufTests", dependencies: ["Protobuf"]),
@@ -71,7 +82,8 @@ let package = Package(
         .testTarget(name: "BFVTests", dependencies: ["BFV", "RingMath", "Cryptography"]),
         .testTarget(name: "LookupMessagesTests", dependencies: ["LookupMessages", "Protobuf"]),
         .testTarget(
-            name: "KeywordPIRTests", dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
+            name: "KeywordPIRTests",
+            dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTPClient", "HTTPCore"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTPCore"]),

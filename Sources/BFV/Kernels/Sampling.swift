@@ -33,20 +33,41 @@ extension BFVContext {
     public func uniform(seed: [UInt8], rows: Int) throws -> Polynomial<Word, Evaluation> {
         var words = [Word](repeating: 0, count: rows * degree)
         try words.withUnsafeMutableBufferPointer { out in
+            guard let base = out.baseAddress else { return }
             var stream = try SeedStream(seed: seed)
+            let moduli = ring.moduli
             var i = 0
             while i < out.count {
                 try stream.nextRequest { bytes in
-                    for k in 0..<min(SeedStream.requestBytes / 16, out.count - i) {
-                        let low = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 16 * k, as: UInt64.self))
-                        let high = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 16 * k + 8, as: UInt64.self))
-                        out[i + k] = ring.moduli[(i + k) / degree].reduce(high: high, low: low)
+                    let draws = min(SeedStream.requestBytes / 16, out.count - i)
+                    var k = 0
+                    while k < draws {
+                        // One row at a time, so that the modulus stays in registers.
+                        let row = (i + k) / degree
+                        let end = min(draws, (row + 1) * degree - i)
+                        Self.reduce(bytes, k..<end, moduli[row], into: base + i)
+                        k = end
                     }
-                    i += SeedStream.requestBytes / 16
+                    i += draws
                 }
             }
         }
         return Polynomial(words: words, degree: degree)
+    }
+}
+
+extension BFVContext {
+    /// Draws of 16 bytes, little-endian, reduced.
+    @_specialize(where Word == UInt32)
+    @_specialize(where Word == UInt64)
+    private static func reduce(
+        _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ modulus: Modulus<Word>, into out: UnsafeMutablePointer<Word>
+    ) {
+        for k in range {
+            let low = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 16 * k, as: UInt64.self))
+            let high = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 16 * k + 8, as: UInt64.self))
+            out[k] = modulus.reduce(high: high, low: low)
+        }
     }
 }
 

@@ -16,6 +16,8 @@ public enum FormatError: Error, Sendable, Equatable {
 public func packedBytes(count: Int, bits: Int) -> Int { (count * bits + 7) / 8 }
 
 /// Appends residues with `bits` bits each, without their lowest `skip` bits.
+@_specialize(where Word == UInt32)
+@_specialize(where Word == UInt64)
 public func pack<Word: ResidueWord>(_ residues: ArraySlice<Word>, bits: Int, skip: Int, into out: inout [UInt8]) {
     var accumulator: UInt64 = 0
     var filled = 0
@@ -40,6 +42,8 @@ public func pack<Word: ResidueWord>(_ residues: ArraySlice<Word>, bits: Int, ski
 /// Reads `count` residues of `bits` bits whose lowest `skip` bits were left out; those come back as zeros.
 ///
 /// Throws `FormatError.length` unless the bytes are exactly as many as needed.
+@_specialize(where Word == UInt32)
+@_specialize(where Word == UInt64)
 public func unpack<Word: ResidueWord>(
     _ bytes: ArraySlice<UInt8>, count: Int, bits: Int, skip: Int, as: Word.Type = Word.self
 ) throws -> [Word] {
@@ -73,8 +77,19 @@ public func unpack<Word: ResidueWord>(
     }
 }
 
+/// Whether every residue is below the modulus.
+@_specialize(where Word == UInt32)
+@_specialize(where Word == UInt64)
+func allBelow<Word: ResidueWord>(_ residues: [Word], _ modulus: Word) -> Bool {
+    var greatest: Word = 0
+    for r in residues { greatest = max(greatest, r) }
+    return greatest < modulus
+}
+
 /// Payload bytes to plaintext coefficients of `bits` bits; the last one is padded on the right (bfv.md 3.3).
-public func coefficients<Word: ResidueWord>(of bytes: some Collection<UInt8>, bits: Int) -> [Word] {
+@_specialize(where Word == UInt32)
+@_specialize(where Word == UInt64)
+public func coefficients<Word: ResidueWord>(of bytes: [UInt8], bits: Int) -> [Word] {
     var out: [Word] = []
     out.reserveCapacity((bytes.count * 8 + bits - 1) / bits)
     var accumulator: UInt64 = 0
@@ -95,6 +110,8 @@ public func coefficients<Word: ResidueWord>(of bytes: some Collection<UInt8>, bi
 /// Plaintext coefficients to payload bytes: the inverse of `coefficients`, over all of them.
 ///
 /// Throws `FormatError.rule` if a coefficient does not fit, which after decryption means that the noise budget ran out.
+@_specialize(where Word == UInt32)
+@_specialize(where Word == UInt64)
 public func payload<Word: ResidueWord>(of coefficients: [Word], bits: Int) throws -> [UInt8] {
     guard coefficients.allSatisfy({ UInt64($0) >> UInt64(bits) == 0 }) else {
         throw FormatError.rule("a decrypted coefficient is outside the payload range")
@@ -123,7 +140,9 @@ extension Ring {
         _ bytes: ArraySlice<UInt8>, rows: Int, skip: Int = 0, as: Form.Type = Form.self
     ) throws -> Polynomial<Word, Form> {
         let expected = packedBytes(rows: rows, skip: skip)
-        guard bytes.count == expected else { throw FormatError.length(what: "polynomial", expected: expected, got: bytes.count) }
+        guard bytes.count == expected else {
+            throw FormatError.length(what: "polynomial", expected: expected, got: bytes.count)
+        }
         var words: [Word] = []
         words.reserveCapacity(rows * degree)
         var start = bytes.startIndex
@@ -132,7 +151,7 @@ extension Ring {
             guard skip < m.bits else { throw FormatError.rule("dropped bits leave nothing of a residue") }
             let end = start + BFV.packedBytes(count: degree, bits: m.bits - skip)
             let part: [Word] = try BFV.unpack(bytes[start..<end], count: degree, bits: m.bits, skip: skip)
-            guard part.allSatisfy({ $0 < m.value }) else { throw FormatError.residueTooLarge(row: row) }
+            guard allBelow(part, m.value) else { throw FormatError.residueTooLarge(row: row) }
             words += part
             start = end
         }
