@@ -38,21 +38,9 @@ struct DeviceConfiguration: Sendable {
             throw .unusableConfiguration(useCase: useCase, reason: "\(error)")
         }
         configurationID = Array(config.configId)
-        guard Self.spellings(of: message).contains(where: { SHA256.hash($0.encoded()) == configurationID }) else {
-            throw .unusableConfiguration(useCase: useCase, reason: "its id is not the hash of its content")
+        // A phone takes the id as it comes (keyword-pir.md 9.4); a server may hash fields that we do not know.
+        guard !configurationID.isEmpty else {
+            throw .unusableConfiguration(useCase: useCase, reason: "it has no id")
         }
-    }
-
-    /// What the id may be the hash of: the message as it came, or, when an older system got a list of equal shards, the short
-    /// form that the list was written out from (keyword-pir.md 9.3).
-    private static func spellings(of message: PIRConfig) -> [PIRConfig] {
-        guard message.pirShardConfigs == nil, message.shardConfigs.count > 1, let first = message.shardConfigs.first,
-            message.shardConfigs.allSatisfy({ $0 == first }), let count = UInt32(exactly: message.shardConfigs.count)
-        else { return [message] }
-        var short = message
-        short.shardConfigs = []
-        short.pirShardConfigs = PIRShardConfigs(
-            repeatedShardConfig: PIRFixedShardConfig(shardConfig: first, shardCount: count))
-        return [message, short]
     }
 }
