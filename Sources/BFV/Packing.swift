@@ -140,7 +140,9 @@ extension Ring {
         _ bytes: ArraySlice<UInt8>, rows: Int, skip: Int = 0, as: Form.Type = Form.self
     ) throws -> Polynomial<Word, Form> {
         let expected = packedBytes(rows: rows, skip: skip)
-        guard bytes.count == expected else { throw FormatError.length(what: "polynomial", expected: expected, got: bytes.count) }
+        guard bytes.count == expected else {
+            throw FormatError.length(what: "polynomial", expected: expected, got: bytes.count)
+        }
         var words: [Word] = []
         words.reserveCapacity(rows * degree)
         var start = bytes.startIndex
