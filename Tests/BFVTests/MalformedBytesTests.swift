@@ -59,7 +59,7 @@ import Testing
 
     @Test func residuesThatAreNotReduced() throws {
         var row: [UInt8] = []
-        pack([context.ring.moduli[0].value] + [UInt64](repeating: 0, count: 7), bits: 18, skip: 0, into: &row)
+        pack(([context.ring.moduli[0].value] + [UInt64](repeating: 0, count: 7))[...], bits: 18, skip: 0, into: &row)
         let large = row + poly0[18...]
         #expect(throws: FormatError.residueTooLarge(row: 0)) { try context.readQueryCiphertext(seeded(large, seed)) }
         #expect(throws: FormatError.residueTooLarge(row: 0)) {

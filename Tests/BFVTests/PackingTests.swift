@@ -80,10 +80,10 @@ private struct PolynomialVectors: Decodable {
 
     @Test func smallExamples() throws {
         var out: [UInt8] = []
-        pack([5, 0, 7, 2, 1] as [UInt32], bits: 3, skip: 0, into: &out)
+        pack([5, 0, 7, 2, 1] as ArraySlice<UInt32>, bits: 3, skip: 0, into: &out)
         #expect(hex(out) == "a3a2")
         out = []
-        pack([5, 0, 7, 2, 1] as [UInt64], bits: 3, skip: 1, into: &out)
+        pack([5, 0, 7, 2, 1] as ArraySlice<UInt64>, bits: 3, skip: 1, into: &out)
         #expect(hex(out) == "8d00")
         #expect(try unpack(out[...], count: 5, bits: 3, skip: 1) == [4, 0, 6, 2, 0] as [UInt64])
         let sample = bytes(hex: "01479dedc0")
@@ -115,7 +115,7 @@ private struct PolynomialVectors: Decodable {
             ring.pack(polynomial, skip: skip, into: &dropped)
             #expect(dropped.count == ring.packedBytes(rows: vector.moduli.count, skip: skip))
             let read: Polynomial<Word, Coefficient> = try ring.unpack(dropped[...], rows: vector.moduli.count, skip: skip)
-            #expect(read.words == polynomial.words.map { $0 >> Word(skip) << Word(skip) })
+            #expect(read.words == polynomial.words.map { ($0 >> Word(skip)) << Word(skip) })
             whole += dropped
         }
         #expect(hex(whole) == vector.withCountPrefix)

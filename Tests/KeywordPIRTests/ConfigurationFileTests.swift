@@ -21,7 +21,7 @@ private struct ConfigurationCase: Decodable {
 }
 
 @Suite struct ConfigurationFileTests {
-    static let cases = (VectorLookupTests.cases).filter { VectorFiles.find("pir/\($0)/case.json") != nil }
+    static let cases = VectorLookupTests.present
 
     private func rebuilt(_ name: String) throws -> (UseCaseParameters, ConfigurationCase) {
         let info: ConfigurationCase = try VectorFiles.json("pir/\(name)/case.json")

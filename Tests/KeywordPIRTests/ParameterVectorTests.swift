@@ -41,7 +41,8 @@ private struct ElementVector: Decodable {
                 uneven: v.unevenDimensions)
             #expect(got == v.dimensions, "\(v)")
             let outputs = v.batchSize * got.reduce(0, +)
-            #expect(galoisElements(degree: set.degree, outputs: outputs, compression: .noCompression) == v.galoisElements, "\(v)")
+            #expect(
+                galoisElements(degree: set.degree, outputs: outputs, compression: .noCompression) == v.galoisElements, "\(v)")
         }
     }
 
@@ -156,7 +157,8 @@ private struct ElementVector: Decodable {
         let set = try ParameterSet.named("n_4096_logq_27_28_28_logt_5")
         func refuse(_ entries: Int, _ size: Int, _ dims: [Int], _ functions: Int, _ why: Comment) {
             #expect(throws: PIRError.self, why) {
-                try ShardParameters(entryCount: entries, entrySize: size, dimensions: dims, hashFunctionCount: functions, set: set)
+                try ShardParameters(
+                    entryCount: entries, entrySize: size, dimensions: dims, hashFunctionCount: functions, set: set)
             }
         }
         for n in [0, -1, Int.min, ShardParameters.maximum + 1, Int.max] {

@@ -66,7 +66,8 @@ struct Shape: Sendable, CustomTestStringConvertible {
         let engine = try PIREngine(parameters: parameters)
         let client = try PIRClient(parameters: parameters)
         let key = try engine.decodeEvaluationKey(client.makeEvaluationKey())
-        let sample = shape.lengths.count <= 4 ? Array(shape.lengths.indices) : [0, shape.lengths.count / 2, shape.lengths.count - 1]
+        let sample =
+            shape.lengths.count <= 4 ? Array(shape.lengths.indices) : [0, shape.lengths.count / 2, shape.lengths.count - 1]
         for i in sample + [-1] {
             let query = try client.makeQuery(i < 0 ? Array("+1999".utf8) : keyword(i))
             let read = try engine.decodeQuery(query.indices, shard: 0)

@@ -52,7 +52,8 @@ struct SmallUseCase {
         let chunks = parameters.shards[0].chunks(parameters.set)
         return response.replies.count == 2
             && response.replies.allSatisfy { reply in
-                reply.ciphertexts.count == chunks && reply.ciphertexts.allSatisfy { (try? client.noiseBudget(of: one($0))) != nil }
+                reply.ciphertexts.count == chunks
+                    && reply.ciphertexts.allSatisfy { (try? client.noiseBudget(of: one($0))) != nil }
             }
     }
 
