@@ -67,6 +67,10 @@ typedef struct {
 int32_t cphonenumber_parse(const uint8_t *text, size_t length, const uint8_t *region, size_t region_length,
                            cphonenumber_result *result);
 
+/// The same without the short way that plain texts are given: only tests call it, to compare.
+int32_t cphonenumber_parse_the_long_way(const uint8_t *text, size_t length, const uint8_t *region, size_t region_length,
+                                        cphonenumber_result *result);
+
 /// 1 when the library knows `region`.
 int32_t cphonenumber_region_known(const uint8_t *region, size_t region_length);
 

@@ -19,9 +19,16 @@ public struct LibraryPhoneNumberNormalizer: PhoneNumberNormalizer {
     /// What to do with numbers that the library calls invalid.
     public let policy: NumberPolicy
     private let regionBytes: [UInt8]
+    private let takesLongWay: Bool
 
     /// A normaliser for numbers as dialled in `region`.
     public init(region: String?, policy: NumberPolicy = .lenient) {
+        self.init(region: region, policy: policy, takesLongWay: false)
+    }
+
+    /// `takesLongWay`: every text through the library's parser, even a plain one. For tests.
+    init(region: String?, policy: NumberPolicy, takesLongWay: Bool) {
+        self.takesLongWay = takesLongWay
         self.region = region ?? ""
         self.policy = policy
         self.regionBytes = Array((region ?? "").utf8)
@@ -31,7 +38,10 @@ public struct LibraryPhoneNumberNormalizer: PhoneNumberNormalizer {
     public func normalize(_ text: [UInt8]) -> NumberOutcome {
         if let issue = NumberText.issue(of: text) { return .rejected(issue) }
         var parsed = cphonenumber_result()
-        let outcome = cphonenumber_parse(text, text.count, regionBytes, regionBytes.count, &parsed)
+        let outcome =
+            takesLongWay
+            ? cphonenumber_parse_the_long_way(text, text.count, regionBytes, regionBytes.count, &parsed)
+            : cphonenumber_parse(text, text.count, regionBytes, regionBytes.count, &parsed)
         if parsed.is_emergency == 1 { return .rejected(.emergency(region: region)) }
         let doubt = doubt(outcome: outcome, parsed)
         let number = outcome == CPHONENUMBER_PARSED ? number(in: parsed) : nil

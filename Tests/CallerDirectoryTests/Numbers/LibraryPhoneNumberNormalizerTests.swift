@@ -91,6 +91,26 @@ import Testing
         }
     }
 
+    /// Plain texts go a short way past the library's parser: both ways must agree on all of them.
+    @Test func theShortWayAgreesWithTheLongOne() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var generator = SeededGenerator(seed: seed)
+        let starts = [
+            "09", "0", "02-2", "+886 9", "+8860", "+1", "+1650", "+44 20", "+39 0", "+52 1", "+5411", "+81 90", "+7 9", "+",
+            "00", "1", "",
+        ]
+        for region in ["TW", "US", "GB", "IT", "MX", "AR", "JP", "RU"] {
+            let short = LibraryPhoneNumberNormalizer(region: region)
+            let long = LibraryPhoneNumberNormalizer(region: region, policy: .lenient, takesLongWay: true)
+            for round in 0..<1500 {
+                var text = starts[round % starts.count]
+                for _ in 0..<Int.random(in: 5...11, using: &generator) { text += "\(Int.random(in: 0...9, using: &generator))" }
+                let bytes = Array(text.utf8)
+                #expect(short.normalize(bytes) == long.normalize(bytes), "\(region) \(text), seed \(seed)")
+            }
+        }
+    }
+
     @Test func survivesMutations() {
         let seed = UInt64.random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)

@@ -1,0 +1,71 @@
+// Requests to the service with the fields that a device sends (service.md 1.6).
+
+import HTTPClient
+import HTTPCore
+import Protobuf
+
+/// A device's connection to the service.
+struct ServiceConnection: Sendable {
+    private let client: HTTPClient
+    private let fields: HTTPFields
+    private let timeout: Duration
+
+    init(url: String, userAgent: String, identifier: String, timeout: Duration) throws(DeviceError) {
+        let parsed = try Self.url(url)
+        do throws(HTTPClientError) {
+            client = try HTTPClient(url: parsed)
+        } catch {
+            throw .invalidURL("\(error)")
+        }
+        fields = [
+            "user-identifier": identifier, "user-agent": userAgent, "content-type": "application/x-protobuf",
+        ]
+        self.timeout = timeout
+    }
+
+    static func url(_ text: String) throws(DeviceError) -> HTTPURL {
+        do throws(HTTPURLError) {
+            return try HTTPURL(text)
+        } catch {
+            throw .invalidURL("\(error)")
+        }
+    }
+
+    /// Posts a message whose answer is one.
+    func post<Answer: ProtobufMessage>(_ path: String, _ message: some ProtobufMessage) throws(DeviceError) -> Answer {
+        let body = try send(path, message)
+        do throws(ProtobufError) {
+            return try Answer(decoding: body)
+        } catch {
+            throw .malformedAnswer(step: path)
+        }
+    }
+
+    /// Posts a message whose answer is empty.
+    func post(_ path: String, _ message: some ProtobufMessage) throws(DeviceError) { _ = try send(path, message) }
+
+    private func send(_ path: String, _ message: some ProtobufMessage) throws(DeviceError) -> [UInt8] {
+        let response: HTTPResponse
+        do throws(HTTPClientError) {
+            response = try client.send(
+                HTTPRequest(method: "POST", path: path, fields: fields, body: message.encoded()), timeout: timeout)
+        } catch {
+            throw .network(step: path, error)
+        }
+        guard response.status == 200 else {
+            throw .refused(step: path, status: response.status, message: Self.message(in: response.body))
+        }
+        return response.body
+    }
+
+    /// The text of `{"error":{"message":"…"}}`, or the body itself: visible ASCII, at most 100 characters, for a terminal.
+    static func message(in body: [UInt8]) -> String {
+        let text = String(decoding: body.prefix(400).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+        let mark = "\"message\":\""
+        var rest = Substring(text)
+        if text.hasPrefix("{"), let start = text.firstRange(of: mark) {
+            rest = text[start.upperBound...].prefix { $0 != "\"" }
+        }
+        return String(rest.prefix(100))
+    }
+}

@@ -1,0 +1,187 @@
+// The life of a server: listeners, first load, ready line, reload, stop (service.md 9).
+
+import Dispatch
+import Glibc
+import HTTPCore
+import HTTPServer
+import StateStore
+import Synchronization
+
+/// What a server is told at start.
+public struct LookupServerConfiguration: Sendable {
+    /// Listeners, limits and event loops.
+    public var http: HTTPServerConfiguration
+    /// Bounds and times of the routes.
+    public var service: ServiceOptions
+    /// How long running requests may take when the server stops.
+    public var drain: Duration
+    /// The file that says which version is served; nil: none.
+    public var servingFile: String?
+    /// How often the store is told to let go of what is too old.
+    public var evictionInterval: Duration
+
+    /// A configuration.
+    public init(
+        http: HTTPServerConfiguration, service: ServiceOptions = ServiceOptions(), drain: Duration = .seconds(20),
+        servingFile: String? = nil, evictionInterval: Duration = .seconds(300)
+    ) {
+        self.http = http
+        self.service = service
+        self.drain = drain
+        self.servingFile = servingFile
+        self.evictionInterval = evictionInterval
+    }
+}
+
+/// Runs a `LookupService` behind an `HTTPServer`.
+public final class LookupServer: Sendable {
+    /// The service behind the listeners.
+    public let service: LookupService
+
+    private let configuration: LookupServerConfiguration
+    private let server: HTTPServer
+    private let store: any EvaluationKeyStore
+    private let load: @Sendable () throws -> ServiceSnapshot
+    private let reloads = DispatchQueue(label: "reload")
+    private let waitingReloads = Mutex(0)
+    private let eviction = DispatchQueue(label: "eviction")
+    private let isStopped = Atomic<Bool>(false)
+
+    /// A server that is not started.
+    ///
+    /// - Parameters:
+    ///   - store: the evaluation keys; closed when the server stops.
+    ///   - log: takes the request lines and the lines about the server.
+    ///   - load: gives the snapshot to serve, at start and at every reload, or throws; its error's text goes to the log.
+    public init(
+        configuration: LookupServerConfiguration, store: any EvaluationKeyStore, log: any LogWriter,
+        load: @escaping @Sendable () throws -> ServiceSnapshot
+    ) {
+        self.configuration = configuration
+        self.store = store
+        self.load = load
+        let service = LookupService(options: configuration.service, store: store, log: log)
+        self.service = service
+        server = HTTPServer(configuration: configuration.http, handler: service) { event in
+            // What the front refuses by itself never reaches the service; only its kind is logged.
+            if case .refused(let refusal) = event, let kind = Self.kind(of: refusal) { service.note("refused: \(kind)") }
+        }
+    }
+
+    /// Opens the listeners, loads, and says on the log that it is ready.
+    ///
+    /// - Returns: the real addresses.
+    /// - Throws: `HTTPServerError`, or what `load` throws; nothing is left open then.
+    public func start() throws -> [SocketAddress] {
+        let addresses = try server.start()
+        do {
+            let snapshot = try load()
+            service.swap(to: snapshot)
+            try writeServingFile(snapshot.version)
+            service.log.write(
+                "ready: listening on \(addresses.map(\.description).joined(separator: ", ")), version \(snapshot.version)")
+        } catch {
+            stop(drain: .zero)
+            throw error
+        }
+        scheduleEviction()
+        return addresses
+    }
+
+    /// Loads again and puts the new snapshot in force; the old one stays when that fails, and the log says why.
+    ///
+    /// - Returns: whether a new snapshot is in force.
+    @discardableResult
+    public func reload() -> Bool {
+        do {
+            let snapshot = try load()
+            service.swap(to: snapshot)
+            service.note("reloaded: version \(snapshot.version)")
+            try writeServingFile(snapshot.version)
+            return true
+        } catch {
+            service.note("not reloaded, version \(service.version ?? "none") stays: \(error)")
+            return false
+        }
+    }
+
+    /// Reloads on a thread of its own; several wishes that come while one reload runs make one more.
+    public func requestReload() {
+        let isNew = waitingReloads.withLock { count in
+            count += 1
+            return count == 1
+        }
+        guard isNew else { return }
+        reloads.async { [weak self] in
+            guard let self, !isStopped.load(ordering: .acquiring) else { return }
+            waitingReloads.withLock { $0 = 0 }
+            reload()
+        }
+    }
+
+    /// Stops: no new connections, running requests end (at most for the drain time), then the store is closed.
+    public func stop() { stop(drain: configuration.drain) }
+
+    private func stop(drain: Duration) {
+        guard isStopped.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+        else { return }
+        server.shutdown(drain: drain)
+        if let file = configuration.servingFile { ServingRecord.remove(file) }
+        do throws(StateStoreError) {
+            try store.close()
+        } catch {
+            service.noteStore(error)
+        }
+    }
+
+    /// Obeys signals until SIGTERM or SIGINT, then stops. Call it on the main thread, with `SignalWaiter.block` called before
+    /// any thread was made. SIGHUP reloads.
+    public func runUntilTerminated() {
+        while true {
+            switch SignalWaiter.next() {
+            case .hangUp: requestReload()
+            case .terminate:
+                service.note("stopping")
+                stop()
+                return
+            }
+        }
+    }
+
+    private func writeServingFile(_ version: String) throws(ServingRecordError) {
+        guard let file = configuration.servingFile else { return }
+        try ServingRecord(processID: getpid(), version: version).write(to: file)
+    }
+
+    /// Tells the store to let go of what is too old, again and again until the server has stopped.
+    private func scheduleEviction() {
+        let interval = max(configuration.evictionInterval, .seconds(1))
+        eviction.asyncAfter(deadline: .now() + .nanoseconds(interval.nanoseconds)) { [weak self] in
+            guard let self, !isStopped.load(ordering: .acquiring) else { return }
+            do throws(StateStoreError) {
+                let gone = try store.evict(at: Int64(secondsSince1970()))
+                if gone > 0 { service.note("evaluation keys let go: \(gone)") }
+            } catch {
+                service.noteStore(error)
+            }
+            scheduleEviction()
+        }
+    }
+
+    /// The refusal by a word of ours; nil for what happens all the time.
+    private static func kind(of refusal: HTTPRefusal) -> String? {
+        switch refusal {
+        case .message: "malformed HTTP"
+        case .headerTimeout: "header too slow"
+        case .bodyTimeout: "body too slow"
+        case .writeTimeout: "answer taken too slowly"
+        case .bodyBudget: "too many bodies at once"
+        case .handlerTimeout: "no answer in time"
+        case .replyDropped: "answer lost"
+        case .responseTooLarge: "answer too large"
+        case .responseInvalid: "answer invalid"
+        case .peerGone: nil
+        case .connectionsPerAddress: "too many connections of one address"
+        }
+    }
+}

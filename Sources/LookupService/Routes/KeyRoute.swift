@@ -1,0 +1,90 @@
+// POST /key: evaluation keys are checked against a hosted configuration, then stored durably, then acknowledged
+// (service.md 1.10).
+
+import KeywordPIR
+import LookupMessages
+import StateStore
+
+extension LookupService {
+    /// Checks form and identifiers at once, the keys themselves on a computing thread, and stores on a clerk's.
+    func takeKeys(_ call: ServiceCall, snapshot: ServiceSnapshot, user: String) throws(ServiceFailure) {
+        let message = try Self.decode(EvaluationKeys.self, call.request.body)
+        guard (1...options.keysPerRequest).contains(message.keys.count) else { throw .invalidRequest }
+        var uploads: [KeyUpload] = []
+        for key in message.keys {
+            guard let metadata = key.metadata, let evaluationKey = key.evaluationKey,
+                let engine = snapshot.keyEngines[Array(metadata.identifier)]
+            else { throw .invalidRequest }
+            uploads.append(
+                KeyUpload(
+                    hash: Array(metadata.identifier), timestamp: metadata.timestamp, key: evaluationKey, engine: engine))
+        }
+        let checking = WorkItem(rank: .upkeep) { [self, uploads] in
+            guard !call.isPointless else { return call.refuse(.tryAgainLater) }
+            do throws(ServiceFailure) {
+                var records: [EvaluationKeyRecord] = []
+                for upload in uploads { records.append(try upload.checked(user: user)) }
+                try keep(records, for: call)
+            } catch {
+                call.refuse(error)
+            }
+        } refuse: {
+            call.refuse(.tryAgainLater)
+        }
+        try enqueue(checking, on: computing, for: call, within: options.keyTime)
+    }
+
+    /// Stores what was checked, and acknowledges it when it is durable.
+    private func keep(_ records: [EvaluationKeyRecord], for call: ServiceCall) throws(ServiceFailure) {
+        let storing = WorkItem(rank: .upkeep) { [self] in
+            do throws(StateStoreError) {
+                try store.store(records, at: Int64(secondsSince1970()))
+                for record in records { decodedKeys.forget(DecodedKeyName(record)) }
+                call.succeed([])
+            } catch {
+                switch error {
+                case .invalidRecord, .tooManyKeys, .tooLarge: call.refuse(.invalidRequest)
+                default:
+                    noteStore(error)
+                    call.refuse(.tryAgainLater)
+                }
+            }
+        } refuse: {
+            call.refuse(.tryAgainLater)
+        }
+        guard clerks.submit(storing) else { throw .tryAgainLater }
+    }
+}
+
+extension DecodedKeyName {
+    /// The name under which the decoded form of a stored key is cached.
+    init(_ record: EvaluationKeyRecord) {
+        self.init(
+            userIdentifier: record.userIdentifier, configurationHash: record.configurationHash, timestamp: record.timestamp)
+    }
+}
+
+/// One key of an upload with the engine of the configuration that it names.
+private struct KeyUpload: Sendable {
+    var hash: [UInt8]
+    var timestamp: UInt64
+    var key: SerializedEvaluationKey
+    var engine: PIREngine
+
+    /// The record to store, if the key is what the configuration asks for.
+    func checked(user: String) throws(ServiceFailure) -> EvaluationKeyRecord {
+        do {
+            _ = try engine.decodeEvaluationKey(key)
+        } catch {
+            throw .invalidRequest
+        }
+        // Elements that no query uses are not worth their bytes in the store.
+        var needed = key
+        let elements = Set(engine.parameters.galoisElements.map { UInt64(clamping: $0) })
+        needed.galoisKey?.keySwitchKeys = key.galoisKey?.keySwitchKeys.filter { elements.contains($0.key) } ?? [:]
+        if !engine.parameters.evaluationKeyConfig.hasRelinKey { needed.relinKey = nil }
+        let bytes = needed.encoded()
+        guard !bytes.isEmpty else { throw .invalidRequest }
+        return EvaluationKeyRecord(userIdentifier: user, configurationHash: hash, timestamp: timestamp, key: bytes)
+    }
+}

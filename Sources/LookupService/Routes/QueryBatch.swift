@@ -1,0 +1,192 @@
+// A batch of queries on the computing threads: keys and queries are decoded and checked for all, then computed, several at
+// once where threads are free (service.md 1.11).
+
+import HTTPCore
+import KeywordPIR
+import LookupMessages
+import StateStore
+import Synchronization
+
+/// A query that can be computed.
+private struct ReadyQuery: Sendable {
+    var engine: PIREngine
+    var query: DecodedQuery
+    var key: DecodedEvaluationKey
+    var contents: ShardContents
+}
+
+/// One `/queries` request on its way through the computing threads.
+final class QueryBatch: Sendable {
+    private struct Progress {
+        var next = 0
+        var left: Int
+        var answers: [PIRResponse?]
+        var hasFailed = false
+    }
+
+    private let call: ServiceCall
+    private let queries: [AcceptedQuery]
+    private let user: String
+    private let service: LookupService
+    private let progress: Mutex<Progress>
+
+    init(call: ServiceCall, queries: [AcceptedQuery], user: String, service: LookupService) {
+        self.call = call
+        self.queries = queries
+        self.user = user
+        self.service = service
+        progress = Mutex(Progress(left: queries.count, answers: Array(repeating: nil, count: queries.count)))
+    }
+
+    /// Checks all, then computes all; answers when the last is done. Runs on a computing thread.
+    func run() {
+        guard !call.isPointless else { return call.refuse(.tryAgainLater) }
+        do throws(ServiceFailure) {
+            let ready = try prepare()
+            if ready.count > 1 {
+                // The batch waits for its slowest part, so threads without work help; they go back to the line afterwards.
+                _ = service.computing.lend(ready.count - 1) { self.compute(ready, threads: 1) }
+                compute(ready, threads: 1)
+            } else {
+                compute(ready, threads: 1 + service.computing.idleThreads)
+            }
+        } catch {
+            call.refuse(error)
+        }
+    }
+
+    // MARK: Checks
+
+    private func prepare() throws(ServiceFailure) -> [ReadyQuery] {
+        // One device's key serves most of a batch: it is found and decoded once.
+        var found: [DecodedKeyName: DecodedEvaluationKey] = [:]
+        var ready: [ReadyQuery] = []
+        var isOutOfService = false
+        for accepted in queries {
+            guard !call.isPointless else { throw .tryAgainLater }
+            let request = accepted.request
+            let useCase = accepted.useCase
+            let key = try evaluationKey(for: accepted, found: &found)
+            guard let shard = Int(exactly: request.shardIndex), shard < useCase.parameters.shards.count,
+                let indices = request.query
+            else { throw .invalidRequest }
+            let query: DecodedQuery
+            do {
+                query = try useCase.engine.decodeQuery(indices, shard: shard)
+            } catch {
+                throw .invalidRequest
+            }
+            guard shard < useCase.shards.count, let contents = useCase.shards[shard].contents else {
+                service.note("a query met shard \(shard) of \(useCase.name), which is out of service")
+                isOutOfService = true
+                continue
+            }
+            ready.append(ReadyQuery(engine: useCase.engine, query: query, key: key, contents: contents))
+        }
+        if isOutOfService { throw .tryAgainLater }
+        return ready
+    }
+
+    /// The key of a query: the one that it carries, else the stored one (service.md 1.10.1).
+    private func evaluationKey(
+        for accepted: AcceptedQuery, found: inout [DecodedKeyName: DecodedEvaluationKey]
+    ) throws(ServiceFailure) -> DecodedEvaluationKey {
+        let hash = accepted.useCase.parameters.evaluationKeyConfigHash
+        let engine = accepted.useCase.engine
+        if let carried = accepted.request.evaluationKey {
+            guard let metadata = carried.metadata, let key = carried.evaluationKey, metadata.identifier.elementsEqual(hash)
+            else { throw .invalidRequest }
+            return try Self.decode(key, by: engine, or: .invalidRequest)
+        }
+        guard let metadata = accepted.request.evaluationKeyMetadata, metadata.identifier.elementsEqual(hash) else {
+            throw .evaluationKeyNotFound
+        }
+        let asked = DecodedKeyName(userIdentifier: user, configurationHash: hash, timestamp: metadata.timestamp)
+        if let key = found[asked] { return key }
+        let key = try storedKey(asked, engine: engine)
+        found[asked] = key
+        return key
+    }
+
+    private func storedKey(_ asked: DecodedKeyName, engine: PIREngine) throws(ServiceFailure) -> DecodedEvaluationKey {
+        let now = secondsSince1970()
+        // The timestamp 0 asks for the newest, which only the store knows.
+        if asked.timestamp != 0, let key = service.decodedKeys.key(asked, at: now) { return key }
+        let match: EvaluationKeyMatch?
+        do throws(StateStoreError) {
+            match = try service.store.key(
+                userIdentifier: asked.userIdentifier, configurationHash: asked.configurationHash,
+                timestamp: asked.timestamp, at: Int64(now))
+        } catch {
+            service.noteStore(error)
+            throw .tryAgainLater
+        }
+        guard let match else { throw .evaluationKeyNotFound }
+        if !match.matchedTimestamp {
+            service.unmatchedTimestamps.add(1, ordering: .relaxed)
+            if service.options.requiresMatchingTimestamp { throw .evaluationKeyNotFound }
+        }
+        let name = DecodedKeyName(match.record)
+        if name != asked, let key = service.decodedKeys.key(name, at: now) { return key }
+        let message: SerializedEvaluationKey
+        do {
+            message = try SerializedEvaluationKey(decoding: match.record.key)
+        } catch {
+            throw .evaluationKeyNotFound
+        }
+        // It was checked when it came; one that does not fit any more is as good as none, and the device uploads another.
+        let key = try Self.decode(message, by: engine, or: .evaluationKeyNotFound)
+        service.decodedKeys.keep(key, as: name, at: now)
+        return key
+    }
+
+    private static func decode(
+        _ message: SerializedEvaluationKey, by engine: PIREngine, or failure: ServiceFailure
+    ) throws(ServiceFailure) -> DecodedEvaluationKey {
+        do {
+            return try engine.decodeEvaluationKey(message)
+        } catch {
+            throw failure
+        }
+    }
+
+    // MARK: Work
+
+    /// Computes queries that nobody else computes, until none is left.
+    private func compute(_ ready: [ReadyQuery], threads: Int) {
+        while true {
+            let index = progress.withLock { progress -> Int? in
+                guard progress.next < ready.count, !progress.hasFailed else { return nil }
+                progress.next += 1
+                return progress.next - 1
+            }
+            guard let index else { return }
+            guard !call.isPointless else { return fail(.tryAgainLater) }
+            do {
+                let item = ready[index]
+                let replies = try item.engine.answer(item.query, key: item.key, shard: item.contents, threads: threads)
+                finish(index, PIRResponse(replies: replies))
+            } catch {
+                // Everything that a client can get wrong was checked before: this is about our own data.
+                service.note("a query of \(queries[index].useCase.name) could not be computed: \(error)")
+                return fail(.internalError)
+            }
+        }
+    }
+
+    private func fail(_ failure: ServiceFailure) {
+        progress.withLock { $0.hasFailed = true }
+        call.refuse(failure)
+    }
+
+    private func finish(_ index: Int, _ answer: PIRResponse) {
+        let complete = progress.withLock { progress -> [PIRResponse?]? in
+            progress.answers[index] = answer
+            progress.left -= 1
+            return progress.left == 0 && !progress.hasFailed ? progress.answers : nil
+        }
+        guard let complete else { return }
+        let responses = complete.map { Response(kind: $0.map { .pir($0) }) }
+        call.succeed(Responses(responses: responses).encoded())
+    }
+}

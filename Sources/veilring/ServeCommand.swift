@@ -1,0 +1,79 @@
+// `veilring serve`: the server process.
+
+import CallerDirectory
+import FoundationEssentials
+import Glibc
+import HTTPCore
+import HTTPServer
+import LookupService
+import StateStore
+
+/// Serves the data that `build` published.
+struct ServeCommand: Command {
+    let name = "serve"
+    let summary = "serves what was built"
+    let usage = """
+        usage: veilring serve --config FILE
+
+        Listens, loads the newest version under the data folder and says `ready` on standard error; request lines follow there.
+        SIGHUP loads anew: the configuration's limits stay, the data is exchanged in one step, and the old data stays when the
+        new fails its checks. SIGTERM ends the server: at once when it is idle, else when the running requests end, after 20
+        seconds at most.
+        """
+    let options = [Option(name: "--config", value: "FILE", help: "the configuration (veilring.json5)")]
+
+    func run(_ arguments: Arguments, output: any Output) throws -> ExitStatus {
+        let file = try arguments.required("--config")
+        guard arguments.rest.isEmpty else { throw UsageError("serve takes options only") }
+        // Before anything makes a thread, so that all inherit it.
+        SignalWaiter.block()
+        let configuration = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
+        for notice in configuration.notices { output.remark(notice) }
+        let store = try Self.openStore(configuration)
+        let log = StandardErrorLog()
+        let data = ServedData { log.write($0) }
+        let server = LookupServer(configuration: Self.settings(configuration), store: store, log: log) {
+            try data.load(VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment))
+        }
+        _ = try server.start()
+        server.runUntilTerminated()
+        return .done
+    }
+
+    /// The key store of a deployment: `<data>/state/keys.sqlite`.
+    static func openStore(_ configuration: VeilringConfiguration) throws -> SQLiteEvaluationKeyStore {
+        var status = stat()
+        guard stat(configuration.data, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw MissingDataFolder(path: configuration.data)
+        }
+        let limits = EvaluationKeyLimits(
+            maxKeysPerIdentifier: configuration.limits.keysPerUser,
+            maxTotalBytes: configuration.limits.evaluationKeyStoreBytes,
+            maxIdleSeconds: Int64(configuration.limits.evaluationKeyIdleHours) * 3600)
+        return try SQLiteEvaluationKeyStore(path: configuration.data + "/state/keys.sqlite", limits: limits)
+    }
+
+    /// The server's settings out of the configuration.
+    static func settings(_ configuration: VeilringConfiguration) -> LookupServerConfiguration {
+        let limits = configuration.limits
+        var service = ServiceOptions()
+        service.keyBody = limits.requestBodyBytes
+        service.queriesBody = limits.requestBodyBytes
+        service.keysPerRequest = limits.keysPerRequest
+        service.queriesPerRequest = limits.queriesPerRequest
+        service.waitingQueries = limits.queuedQueries
+        if let threads = limits.queryThreads { service.computeThreads = threads }
+        var http = HTTPLimits()
+        http.connections = limits.connections
+        let listeners = HTTPServerConfiguration(
+            listeners: configuration.listen.map { .init(host: $0.host, port: $0.port) }, limits: http)
+        return LookupServerConfiguration(
+            http: listeners, service: service, servingFile: configuration.data + "/serving.json")
+    }
+}
+
+/// There is nothing to serve from.
+struct MissingDataFolder: Error, CustomStringConvertible {
+    var path: String
+    var description: String { "\(path) is no folder: `veilring build` makes it, and what is served from it" }
+}
