@@ -77,7 +77,8 @@ let package = Package(
 
         .testTarget(name: "TidyTests"),
         .testTarget(
-            name: "RingMathTests", dependencies: ["RingMath", "RingKernels", "RingKernelsAVX2", "CProcessor"], exclude: ["Vectors"]),
+            name: "RingMathTests", dependencies: ["RingMath", "RingKernels", "RingKernelsAVX2", "CProcessor"],
+            exclude: ["Vectors"]),
         .testTarget(name: "ProtobufTests", dependencies: ["Protobuf"]),
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], exclude: ["Vectors"]),
         .testTarget(

@@ -191,7 +191,7 @@ import Testing
 
     /// Seeded damage: whatever the bytes, an error or a ciphertext whose residues are all reduced.
     @Test func randomDamage() throws {
-        var source = try SeededRandomSource(seed: [UInt8](repeating: 3, count: 32))
+        let source = try SeededRandomSource(seed: [UInt8](repeating: 3, count: 32))
         var read = 0
         for _ in 0..<3000 {
             let draw = try source.next(8)
