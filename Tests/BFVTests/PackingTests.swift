@@ -108,11 +108,11 @@ private struct PolynomialVectors: Decodable {
             let polynomial = Polynomial<Word, Coefficient>(words: rows.flatMap { $0.map { Word($0) } }, degree: vector.degree)
             var alone: [UInt8] = []
             ring.pack(polynomial, into: &alone)
-            #expect(hex(alone) == vector.polySerializations[p])
             #expect(try ring.unpack(alone[...], rows: vector.moduli.count) == polynomial)
             let skip = vector.skipLSBs[p]
             var dropped: [UInt8] = []
             ring.pack(polynomial, skip: skip, into: &dropped)
+            #expect(hex(dropped) == vector.polySerializations[p])
             #expect(dropped.count == ring.packedBytes(rows: vector.moduli.count, skip: skip))
             let read: Polynomial<Word, Coefficient> = try ring.unpack(dropped[...], rows: vector.moduli.count, skip: skip)
             #expect(read.words == polynomial.words.map { ($0 >> Word(skip)) << Word(skip) })

@@ -105,7 +105,7 @@ private struct ConfigurationCase: Decodable {
             refuse("\(count) hash functions") { $0.keywordPirParams?.numHashFunctions = count }
             refuse("\(count) plus 2^24 entries") { $0.shardConfigs[0].numEntries = count | 1 << 24 | 1 }
             refuse("entries of \(count)") { $0.shardConfigs[0].entrySize = count < 100 ? 0 : count }
-            refuse("dimension \(count)") { $0.shardConfigs[0].dimensions = [count, count] }
+            refuse("dimension \(count)") { $0.shardConfigs[0].dimensions = [count < 100 ? 0 : count, 9] }
         }
         refuse("three dimensions") { $0.shardConfigs[0].dimensions = [9, 9, 9] }
         refuse("doubleMod without a count") {

@@ -5,7 +5,7 @@ import LookupMessages
 
 @testable import KeywordPIR
 
-/// Twelve rows in two tables of the insecure set with N = 8.
+/// Twenty rows in two tables of the insecure set with N = 8.
 struct SmallUseCase {
     let parameters: UseCaseParameters
     let contents: ShardContents
@@ -22,7 +22,7 @@ struct SmallUseCase {
         let set = try set ?? ParameterSet.named("insecure_n_8_logq_5x18_logt_5", allowInsecure: true)
         var hasher = KeywordHasher()
         var rows = TableRows()
-        for i in 0..<12 { rows.append(hash: hasher.hash(Self.keyword(i)), value: Self.value(i)) }
+        for i in 0..<20 { rows.append(hash: hasher.hash(Self.keyword(i)), value: Self.value(i)) }
         let table = try CuckooTable(rows, settings: TableSettings(maxSerializedBucketSize: 24))
         let per = max(set.bytesPerPlaintext / table.largestBucketBytes, 1)
         let shard = try ShardParameters(
