@@ -38,9 +38,21 @@ struct DeviceConfiguration: Sendable {
             throw .unusableConfiguration(useCase: useCase, reason: "\(error)")
         }
         configurationID = Array(config.configId)
-        // The id is that of the newest form: what came, or its short spelling (9.3).
-        guard configurationID == parameters.configurationID || configurationID == SHA256.hash(message.encoded()) else {
+        guard Self.spellings(of: message).contains(where: { SHA256.hash($0.encoded()) == configurationID }) else {
             throw .unusableConfiguration(useCase: useCase, reason: "its id is not the hash of its content")
         }
+    }
+
+    /// What the id may be the hash of: the message as it came, or, when an older system got a list of equal shards, the short
+    /// form that the list was written out from (keyword-pir.md 9.3).
+    private static func spellings(of message: PIRConfig) -> [PIRConfig] {
+        guard message.pirShardConfigs == nil, message.shardConfigs.count > 1, let first = message.shardConfigs.first,
+            message.shardConfigs.allSatisfy({ $0 == first }), let count = UInt32(exactly: message.shardConfigs.count)
+        else { return [message] }
+        var short = message
+        short.shardConfigs = []
+        short.pirShardConfigs = PIRShardConfigs(
+            repeatedShardConfig: PIRFixedShardConfig(shardConfig: first, shardCount: count))
+        return [message, short]
     }
 }

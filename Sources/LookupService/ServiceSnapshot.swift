@@ -18,7 +18,7 @@ public struct ShardSlot: Sendable {
 }
 
 /// One use case of one data version, ready to answer.
-public struct LoadedUseCase: Sendable {
+public struct ServedUseCase: Sendable {
     /// What its answers are for; block queries are computed before others (service.md 7).
     public enum Kind: String, Sendable, Equatable {
         /// Number to `CallIdentity`.
@@ -53,9 +53,6 @@ public struct LoadedUseCase: Sendable {
     }
 }
 
-/// Another name for files that know a use case of the data folder as well.
-public typealias ServedUseCase = LoadedUseCase
-
 /// The bytes of a use case's configuration, serialised once when a version is loaded (service.md 1.9.3).
 struct WireConfiguration: Sendable {
     /// The `Config` message in its newest form.
@@ -78,9 +75,9 @@ public struct ServiceSnapshot: Sendable {
     /// The name of the data version, for logs and for `build --wait`.
     public let version: String
     /// The use cases that `/config` hands out, by name.
-    public let current: [String: LoadedUseCase]
+    public let current: [String: ServedUseCase]
     /// Every use case that answers queries, current and retained, by name and then by configuration id.
-    let answering: [String: [[UInt8]: LoadedUseCase]]
+    let answering: [String: [[UInt8]: ServedUseCase]]
     /// For each evaluation key configuration of `answering` (by its hash) an engine that decodes such keys.
     let keyEngines: [[UInt8]: PIREngine]
 
@@ -91,10 +88,10 @@ public struct ServiceSnapshot: Sendable {
     ///   - current: the use cases of this version; of two with one name the first counts.
     ///   - retained: use cases of older versions, newest first, also of names that are not current any more. Of several
     ///     with one name and one configuration id the newest answers.
-    public init(version: String, current: [LoadedUseCase], retained: [LoadedUseCase] = []) {
+    public init(version: String, current: [ServedUseCase], retained: [ServedUseCase] = []) {
         self.version = version
         self.current = Dictionary(current.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        var answering: [String: [[UInt8]: LoadedUseCase]] = [:]
+        var answering: [String: [[UInt8]: ServedUseCase]] = [:]
         var keyEngines: [[UInt8]: PIREngine] = [:]
         for useCase in current + retained {
             let id = useCase.parameters.configurationID

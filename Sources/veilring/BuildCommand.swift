@@ -28,7 +28,7 @@ struct BuildCommand: Command {
         Option(name: "--json", help: "print the report as JSON"),
     ]
 
-    func run(_ arguments: Arguments, output: any Output) throws -> ExitStatus {
+    func run(_ arguments: Arguments, output: any Output) throws -> ExitCode {
         let file = try arguments.required("--config")
         guard arguments.rest.isEmpty else { throw UsageError("build takes options only") }
         var options = BuildOptions()
@@ -51,7 +51,7 @@ struct BuildCommand: Command {
     }
 
     /// Waits until the server on this data folder serves the version.
-    static func wait(seconds: Int, for version: String, data: String, _ output: any Output) throws -> ExitStatus {
+    static func wait(seconds: Int, for version: String, data: String, _ output: any Output) throws -> ExitCode {
         let versions = DirectoryVersions(data: data)
         let deadline = ContinuousClock.now + .seconds(seconds)
         var state = versions.serving()

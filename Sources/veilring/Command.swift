@@ -13,11 +13,11 @@ protocol Command: Sendable {
     /// Its options, without `--help`.
     var options: [Option] { get }
     /// Does it. A thrown `UsageError` is exit status 2, any other error 1; its text goes to standard error.
-    func run(_ arguments: Arguments, output: any Output) throws -> ExitStatus
+    func run(_ arguments: Arguments, output: any Output) throws -> ExitCode
 }
 
 /// How a command ends.
-enum ExitStatus: Int32, Sendable {
+enum ExitCode: Int32, Sendable {
     case done = 0
     case failed = 1
     case badUsage = 2
@@ -53,7 +53,7 @@ struct StandardOutput: Output {
 struct Program: Sendable {
     var commands: [any Command]
 
-    func run(_ words: [String], output: any Output) -> ExitStatus {
+    func run(_ words: [String], output: any Output) -> ExitCode {
         guard let first = words.first else {
             output.remark(overview)
             return .badUsage

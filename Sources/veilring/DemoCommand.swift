@@ -40,7 +40,7 @@ struct DemoCommand: Command {
         var description: String
     }
 
-    func run(_ arguments: Arguments, output: any Output) throws -> ExitStatus {
+    func run(_ arguments: Arguments, output: any Output) throws -> ExitCode {
         guard arguments.rest.isEmpty else { throw UsageError("demo takes no arguments") }
         let folder = FileManager.default.temporaryDirectory.path + "/veilring-demo-\(getpid())"
         try FileManager.default.createDirectory(
@@ -58,11 +58,13 @@ struct DemoCommand: Command {
         output.result("2. veilring build: every number becomes a keyword, every shard a block of encoded polynomials")
         let report = try DirectoryBuilder(configuration: configuration).run()
         for line in report.text.split(separator: "\n") { output.result("     \(line)") }
-        let data = ServedData { output.remark($0) }
+        let snapshots = DirectorySnapshots(log: SilentLog())
         var settings = ServeCommand.settings(configuration)
-        settings.servingFile = nil
+        settings.dataFolder = nil
         let store = try ServeCommand.openStore(configuration)
-        let server = LookupServer(configuration: settings, store: store, log: SilentLog()) { try data.load(configuration) }
+        let server = LookupServer(configuration: settings, store: store, log: SilentLog()) {
+            try snapshots.load(data: configuration.data)
+        }
         guard let address = try server.start().first else { throw Failure(description: "the server has no address") }
         defer { server.stop() }
         output.result("3. veilring serve: http://\(address), version \(report.version)")

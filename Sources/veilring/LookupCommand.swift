@@ -26,7 +26,7 @@ struct LookupCommand: Command {
         Option(name: "--json", help: "print an array of objects instead of lines"),
     ]
 
-    func run(_ arguments: Arguments, output: any Output) throws -> ExitStatus {
+    func run(_ arguments: Arguments, output: any Output) throws -> ExitCode {
         let url = try arguments.required("--url")
         let useCase = arguments["--use-case"]
         guard useCase == nil || arguments["--app"] == nil else {

@@ -16,24 +16,27 @@ struct ServeCommand: Command {
         usage: veilring serve --config FILE
 
         Listens, loads the newest version under the data folder and says `ready` on standard error; request lines follow there.
-        SIGHUP loads anew: the configuration's limits stay, the data is exchanged in one step, and the old data stays when the
-        new fails its checks. SIGTERM ends the server: at once when it is idle, else when the running requests end, after 20
+        SIGHUP loads the newest version: all use cases are exchanged in one step, and the old data stays when the new fails its
+        checks. A changed configuration needs a restart. SIGTERM ends the server: at once when it is idle, else when the running requests end, after 20
         seconds at most.
         """
     let options = [Option(name: "--config", value: "FILE", help: "the configuration (veilring.json5)")]
 
-    func run(_ arguments: Arguments, output: any Output) throws -> ExitStatus {
+    func run(_ arguments: Arguments, output: any Output) throws -> ExitCode {
         let file = try arguments.required("--config")
         guard arguments.rest.isEmpty else { throw UsageError("serve takes options only") }
         // Before anything makes a thread, so that all inherit it.
         SignalWaiter.block()
+        CoreDumps.forbid()
         let configuration = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
         for notice in configuration.notices { output.remark(notice) }
         let store = try Self.openStore(configuration)
         let log = StandardErrorLog()
-        let data = ServedData { log.write($0) }
+        let snapshots = DirectorySnapshots(log: log)
         let server = LookupServer(configuration: Self.settings(configuration), store: store, log: log) {
-            try data.load(VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment))
+            // Read again, so that a file that became invalid is noticed at the reload, not at the next start.
+            try snapshots.load(
+                data: VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment).data)
         }
         _ = try server.start()
         server.runUntilTerminated()
@@ -61,14 +64,14 @@ struct ServeCommand: Command {
         service.queriesBody = limits.requestBodyBytes
         service.keysPerRequest = limits.keysPerRequest
         service.queriesPerRequest = limits.queriesPerRequest
-        service.waitingQueries = limits.queuedQueries
+        if let waiting = limits.queuedQueries { service.waitingQueries = waiting }
         if let threads = limits.queryThreads { service.computeThreads = threads }
         var http = HTTPLimits()
         http.connections = limits.connections
         let listeners = HTTPServerConfiguration(
             listeners: configuration.listen.map { .init(host: $0.host, port: $0.port) }, limits: http)
         return LookupServerConfiguration(
-            http: listeners, service: service, servingFile: configuration.data + "/serving.json")
+            http: listeners, service: service, dataFolder: configuration.data)
     }
 }
 

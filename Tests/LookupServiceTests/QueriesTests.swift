@@ -48,7 +48,8 @@ struct QueriesTests {
     @Test("a batch over two use cases is answered in its order")
     func batch() throws {
         try upload()
-        let other = try TestDevice(subject.block)
+        // The use cases share a key configuration, so the devices are told apart by their timestamps.
+        let other = try TestDevice(subject.block, timestamp: 78)
         try #require(subject.call("/key", other.upload).status == 200)
         let first = try device.query(ServiceUnderTest.number)
         let second = try other.query(ServiceUnderTest.number)
@@ -199,7 +200,7 @@ struct QueriesTests {
             ServiceUnderTest.identity, kind: .identity, rows: ServiceUnderTest.rows(name: "New"), buckets: 8, entrySize: 70
         ).loaded
         let fresh = try ServiceUnderTest(name: "Fresh")
-        let swap = { (current: [LoadedUseCase], retained: [LoadedUseCase]) in
+        let swap = { (current: [ServedUseCase], retained: [ServedUseCase]) in
             subject.service.swap(to: ServiceSnapshot(version: "two", current: current, retained: retained))
         }
         swap([other], [subject.identity])

@@ -158,16 +158,23 @@ public struct DirectoryBuilder: Sendable {
 
     // MARK: Shards
 
+    /// What turns buckets into residues, and what turns them back.
+    private typealias Coding = (encoder: ShardEncoder, reading: PlaintextReading)
+
     private func build(
         _ one: Prepared, old: BuildManifest.UseCaseRecord?, oldFolder: String, engines: inout EngineCache
     ) throws -> (BuildManifest.UseCaseRecord, UseCaseReport) {
         var plan = one.plan
         try reached(.building, useCase: plan.name, done: 0, total: plan.shardCount)
         let rows = try ShardedRows(one.rows.rows, function: plan.function, shardCount: plan.shardCount, threads: threads)
-        let encoder: ShardEncoder
-        do { encoder = try ShardEncoder(set: plan.set) } catch { throw DirectoryError(.plan, "use case \(plan.name)", error) }
+        let coding: Coding
+        do {
+            coding = (try ShardEncoder(set: plan.set), try PlaintextReading(set: plan.set))
+        } catch {
+            throw DirectoryError(.plan, "use case \(plan.name)", error)
+        }
         let previous = options.rebuildAll ? nil : old.flatMap { PreviousShards($0, folder: oldFolder) }
-        let (shards, buckets) = try buildSized(&plan, rows, previous, encoder, oldShardCount: old?.shards.count)
+        let (shards, buckets) = try buildSized(&plan, rows, previous, coding, oldShardCount: old?.shards.count)
         var record = try record(of: plan, rows: one.rows.rows.count, shards, buckets: buckets)
 
         try reached(.trying, useCase: plan.name)
@@ -181,12 +188,13 @@ public struct DirectoryBuilder: Sendable {
 
     /// Builds all shards, with tables as the plan fixes them or of a size that is found here and grown where it does not do.
     private func buildSized(
-        _ plan: inout UseCasePlan, _ rows: ShardedRows, _ previous: PreviousShards?, _ encoder: ShardEncoder,
+        _ plan: inout UseCasePlan, _ rows: ShardedRows, _ previous: PreviousShards?, _ coding: Coding,
         oldShardCount: Int?
     ) throws -> ([BuiltShard], Int?) {
         func building(_ plan: UseCasePlan) -> ShardBuilding {
             ShardBuilding(
-                plan: plan, rows: rows, folder: versions.draftFolder, previous: previous, threads: threads, encoder: encoder)
+                plan: plan, rows: rows, folder: versions.draftFolder, previous: previous, threads: threads,
+                encoder: coding.encoder, reading: coding.reading)
         }
         let total = plan.shardCount
         let name = plan.name

@@ -95,7 +95,8 @@ struct LookupTrials {
             let time = (clock.now - start) / .milliseconds(1)
             outcome.milliseconds = min(outcome.milliseconds ?? time, time)
             let budget = try client.noiseBudget(of: response)
-            outcome.leastNoiseBudget = min(outcome.leastNoiseBudget ?? budget, budget)
+            // Without any plaintext a reply has no noise at all, which says nothing.
+            if budget.isFinite { outcome.leastNoiseBudget = min(outcome.leastNoiseBudget ?? budget, budget) }
             guard budget >= LookupTrials.leastBudget else {
                 throw failed("too little noise budget is left: use another parameter set or one dimension")
             }

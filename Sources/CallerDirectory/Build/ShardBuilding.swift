@@ -60,13 +60,14 @@ struct ShardBuilding: Sendable {
     let previous: PreviousShards?
     let threads: Int
     let encoder: ShardEncoder
+    let reading: PlaintextReading
 
     /// Buckets of all tables that the fullest shards need at least, by trying (for tables that we size).
     func neededBuckets() throws -> Int {
         var settings = plan.table
         settings.bucketCount = .allowExpansion(expansionFactor: 1.05, targetLoadFactor: 0.9)
         let sizes = (0..<rows.shardCount).map { (bytes: rows.bucketBytes(ofShard: $0), shard: $0) }
-        let fullest = sizes.sorted { ($0.bytes, $1.shard) > ($1.bytes, $0.shard) }.prefix(3).map(\.shard)
+        let fullest = sizes.sorted { ($0.bytes, $1.shard) > ($1.bytes, $0.shard) }.prefix(2).map(\.shard)
         let sized = settings
         let needs = try ParallelWork.map(fullest.count, threads: threads) { index in
             let list = try rows.sortedRows(ofShard: fullest[index])
@@ -116,13 +117,39 @@ struct ShardBuilding: Sendable {
         }
     }
 
-    /// Every row is found again in the serialized buckets, as a client looks for it.
+    /// Every row is found again in the serialized buckets, in the one where a client looks for it. Each bucket is serialized
+    /// and read once: asking `CuckooTable.value(ofHash:)` for every row would read full buckets a hundred times.
     private func checkEveryRow(_ list: [UInt32], _ table: CuckooTable) throws {
-        for row in list {
-            guard let found = try table.value(ofHash: rows.hashes[Int(row)]), found == rows.rows.value(at: Int(row)) else {
-                throw DirectoryError(.check, "row \(row + 1) is not found again in its table; nothing was published")
+        let functions = plan.table.hashFunctionCount
+        var isFound = [Bool](repeating: false, count: list.count)
+        var hasher = KeywordHasher()
+        var bytes: [UInt8] = []
+        for function in 0..<functions {
+            for bucket in 0..<table.bucketsPerTable {
+                bytes.removeAll(keepingCapacity: true)
+                table.appendEntry(table: function, index: bucket, to: &bytes)
+                for slot in try HashBucket.read(bytes[...]) {
+                    let candidates = hasher.candidates(
+                        hash: slot.hash, buckets: table.bucketsPerTable, functions: functions)
+                    guard candidates[function] == bucket, let place = place(of: slot.hash, in: list),
+                        rows.rows.value(at: Int(list[place])) == slot.value
+                    else { throw DirectoryError(.check, "a bucket holds a row that does not belong there") }
+                    isFound[place] = true
+                }
             }
         }
+        guard let lost = isFound.firstIndex(of: false) else { return }
+        throw DirectoryError(.check, "row \(list[lost] + 1) is not found again in its table; nothing was published")
+    }
+
+    /// Where a hash stands in rows that are sorted by hash.
+    private func place(of hash: UInt64, in list: [UInt32]) -> Int? {
+        var (low, high) = (0, list.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if rows.hashes[Int(list[middle])] < hash { low = middle + 1 } else { high = middle }
+        }
+        return low < list.count && rows.hashes[Int(list[low])] == hash ? low : nil
     }
 
     /// The written file opens, its payload is what was encoded, and a few plaintexts hold the buckets they should.
@@ -135,6 +162,16 @@ struct ShardBuilding: Sendable {
                 set: plan.set, parameters: shape, rows: count, bytes: file.bytes, digest: file.digest))
         guard try mapped.verifyPayload().isEmpty else {
             throw DirectoryError(.check, "the file does not read back as it was written: the disk may be failing")
+        }
+        let filled = mapped.contents.layout.columns.enumerated().filter { !$0.element.rows.isEmpty }
+        let chosen: Set = [0, filled.count / 2, filled.count - 1]
+        for (index, column) in chosen.sorted().filter({ filled.indices.contains($0) }).map({ filled[$0] }) {
+            let position = column.rows.count / 2
+            let expected = table.payload(shape, plan.set, column: index, row: Int(column.rows[position]))
+            let read = try reading.payload(of: path, column, position: position)
+            guard read.starts(with: expected), read.dropFirst(expected.count).allSatisfy({ $0 == 0 }) else {
+                throw DirectoryError(.check, "a plaintext of the file does not hold its buckets; nothing was published")
+            }
         }
     }
 }

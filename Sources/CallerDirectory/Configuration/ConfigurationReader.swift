@@ -160,7 +160,7 @@ struct ConfigurationReader {
             section.integer("evaluationKeyStoreBytes", in: (1 << 20)...(1 << 50)) ?? settings.evaluationKeyStoreBytes
         settings.evaluationKeyIdleHours =
             section.integer("evaluationKeyIdleHours", in: 1...87_840) ?? settings.evaluationKeyIdleHours
-        settings.queuedQueries = section.integer("queuedQueries", in: 1...1_000_000) ?? settings.queuedQueries
+        settings.queuedQueries = section.integer("queuedQueries", in: 1...1_000_000)
         settings.queryThreads = section.integer("queryThreads", in: 1...1024)
         settings.connections = section.integer("connections", in: 1...1_000_000) ?? settings.connections
         return settings

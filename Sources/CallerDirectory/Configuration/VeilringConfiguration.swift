@@ -126,24 +126,24 @@ public struct LimitSettings: Sendable, Equatable {
         "requestBodyBytes", "queriesPerRequest", "keysPerRequest", "keysPerUser", "evaluationKeyStoreBytes",
         "evaluationKeyIdleHours", "queuedQueries", "queryThreads", "connections",
     ]
-    /// Bytes of a request's body.
-    public var requestBodyBytes = 10 << 20
+    /// Bytes of a request's body; a query may carry an evaluation key (service.md 7).
+    public var requestBodyBytes = 12 << 20
     /// Queries in one `/queries` request.
-    public var queriesPerRequest = 16
+    public var queriesPerRequest = 64
     /// Keys in one `/key` request.
     public var keysPerRequest = 8
     /// Evaluation keys stored for one user.
-    public var keysPerUser = 16
+    public var keysPerUser = 8
     /// Bytes of all stored evaluation keys.
     public var evaluationKeyStoreBytes = 8 << 30
     /// Hours after which an unused evaluation key is dropped.
     public var evaluationKeyIdleHours = 30 * 24
-    /// Queries that wait for a thread; beyond them 503.
-    public var queuedQueries = 256
+    /// Queries that wait for a thread, beyond them 503; nil: four for each core.
+    public var queuedQueries: Int?
     /// Threads that compute; nil: one per core.
     public var queryThreads: Int?
     /// Open connections.
-    public var connections = 4096
+    public var connections = 10_000
 
     /// The defaults.
     public init() {}

@@ -1,5 +1,6 @@
 // The life of a server: listeners, first load, ready line, reload, stop (service.md 9).
 
+import CallerDirectory
 import Dispatch
 import Glibc
 import HTTPCore
@@ -15,20 +16,20 @@ public struct LookupServerConfiguration: Sendable {
     public var service: ServiceOptions
     /// How long running requests may take when the server stops.
     public var drain: Duration
-    /// The file that says which version is served; nil: none.
-    public var servingFile: String?
+    /// The data folder in which the server says which version it serves, for `build --wait`; nil: nowhere.
+    public var dataFolder: String?
     /// How often the store is told to let go of what is too old.
     public var evictionInterval: Duration
 
     /// A configuration.
     public init(
         http: HTTPServerConfiguration, service: ServiceOptions = ServiceOptions(), drain: Duration = .seconds(20),
-        servingFile: String? = nil, evictionInterval: Duration = .seconds(300)
+        dataFolder: String? = nil, evictionInterval: Duration = .seconds(300)
     ) {
         self.http = http
         self.service = service
         self.drain = drain
-        self.servingFile = servingFile
+        self.dataFolder = dataFolder
         self.evictionInterval = evictionInterval
     }
 }
@@ -77,7 +78,7 @@ public final class LookupServer: Sendable {
         do {
             let snapshot = try load()
             service.swap(to: snapshot)
-            try writeServingFile(snapshot.version)
+            try recordServing(snapshot.version)
             service.log.write(
                 "ready: listening on \(addresses.map(\.description).joined(separator: ", ")), version \(snapshot.version)")
         } catch {
@@ -93,16 +94,22 @@ public final class LookupServer: Sendable {
     /// - Returns: whether a new snapshot is in force.
     @discardableResult
     public func reload() -> Bool {
+        let snapshot: ServiceSnapshot
         do {
-            let snapshot = try load()
-            service.swap(to: snapshot)
-            service.note("reloaded: version \(snapshot.version)")
-            try writeServingFile(snapshot.version)
-            return true
+            snapshot = try load()
         } catch {
             service.note("not reloaded, version \(service.version ?? "none") stays: \(error)")
             return false
         }
+        service.swap(to: snapshot)
+        service.note("reloaded: version \(snapshot.version)")
+        do {
+            try recordServing(snapshot.version)
+        } catch {
+            // Only `build --wait` asks for it.
+            service.note("the served version could not be recorded: \(error)")
+        }
+        return true
     }
 
     /// Reloads on a thread of its own; several wishes that come while one reload runs make one more.
@@ -126,7 +133,8 @@ public final class LookupServer: Sendable {
         guard isStopped.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }
         server.shutdown(drain: drain)
-        if let file = configuration.servingFile { ServingRecord.remove(file) }
+        // Another server may have taken the folder over meanwhile.
+        if let versions, versions.serving()?.pid == getpid() { versions.forgetServing() }
         do throws(StateStoreError) {
             try store.close()
         } catch {
@@ -148,9 +156,10 @@ public final class LookupServer: Sendable {
         }
     }
 
-    private func writeServingFile(_ version: String) throws(ServingRecordError) {
-        guard let file = configuration.servingFile else { return }
-        try ServingRecord(processID: getpid(), version: version).write(to: file)
+    private var versions: DirectoryVersions? { configuration.dataFolder.map { DirectoryVersions(data: $0) } }
+
+    private func recordServing(_ version: String) throws {
+        try versions?.recordServing(ServingRecord(pid: getpid(), version: version))
     }
 
     /// Tells the store to let go of what is too old, again and again until the server has stopped.

@@ -36,7 +36,7 @@ extension LookupService {
 
     /// A use case asked for, once, in the order of the request.
     struct WantedConfiguration: Sendable {
-        var useCase: LoadedUseCase
+        var useCase: ServedUseCase
         /// The device named the id that is current.
         var isHeldByDevice: Bool
     }

@@ -30,6 +30,6 @@ extension LookupService {
 
 /// A request of a batch with the version that it names.
 struct AcceptedQuery: Sendable {
-    var useCase: LoadedUseCase
+    var useCase: ServedUseCase
     var request: PIRRequest
 }

@@ -85,6 +85,9 @@ final class WorkPool: Sendable {
     /// Threads without work at this moment.
     var idleThreads: Int { state.withLock { $0.idle.count } }
 
+    /// Work in the line at this moment.
+    var waitingCount: Int { state.withLock { $0.waiting(WorkRank.allCases) } }
+
     /// Starts the work, or puts it into the line; false, with neither `run` nor `refuse` called, when the line is full.
     func submit(_ item: WorkItem) -> Bool {
         enum Place {

@@ -16,7 +16,7 @@ struct SampleTables: ShardTables {
 
 /// A use case made of rows.
 struct SampleUseCase {
-    var loaded: LoadedUseCase
+    var loaded: ServedUseCase
     /// Switches a shard off and on.
     var inService: ServiceSwitch
 
@@ -24,7 +24,7 @@ struct SampleUseCase {
 
     /// Builds shards and parameters.
     static func make(
-        _ name: String, kind: LoadedUseCase.Kind = .keyword, rows: [String: [UInt8]], shards shardCount: Int = 2,
+        _ name: String, kind: ServedUseCase.Kind = .keyword, rows: [String: [UInt8]], shards shardCount: Int = 2,
         hashFunctions: Int = 2, buckets: Int = 16, entrySize: Int? = nil, dimensionCount: Int = 2,
         sharding: ShardingFunction = .sha256, compression: KeyCompression = .noCompression
     ) throws -> SampleUseCase {
@@ -49,8 +49,6 @@ struct SampleUseCase {
         let size = max(entrySize ?? 64, longest)
         let perPlaintext = max(set.bytesPerPlaintext / size, 1)
         let plaintexts = (buckets + perPlaintext - 1) / perPlaintext
-        let chunks = (size + set.bytesPerPlaintext - 1) / set.bytesPerPlaintext
-        _ = chunks
         let shape = try ShardParameters(
             entryCount: buckets, entrySize: size,
             dimensions: dimensions(
@@ -62,7 +60,7 @@ struct SampleUseCase {
             set: set, shards: Array(repeating: shape, count: shardCount), hashFunctionCount: hashFunctions,
             shardingFunction: sharding, keyCompression: compression)
         let inService = ServiceSwitch()
-        let loaded = LoadedUseCase(
+        let loaded = ServedUseCase(
             name: name, kind: kind, engine: try PIREngine(parameters: parameters),
             shards: contents.enumerated().map { index, contents in
                 ShardSlot { inService.isOff(index) ? nil : contents }

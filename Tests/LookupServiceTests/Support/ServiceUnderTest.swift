@@ -43,8 +43,8 @@ struct ServiceUnderTest {
         if isLoaded { service.swap(to: snapshot) }
     }
 
-    var identity: LoadedUseCase { identitySample.loaded }
-    var block: LoadedUseCase { blockSample.loaded }
+    var identity: ServedUseCase { identitySample.loaded }
+    var block: ServedUseCase { blockSample.loaded }
     var snapshot: ServiceSnapshot { ServiceSnapshot(version: "one", current: [identity, block]) }
 
     /// Sends a request to the handler as the HTTP front does, and waits for the answer.
@@ -82,11 +82,11 @@ struct ServiceUnderTest {
 /// A device of the service under test, with its keys uploaded.
 struct TestDevice {
     let client: PIRClient
-    let useCase: LoadedUseCase
+    let useCase: ServedUseCase
     let key: EvaluationKey
     var timestamp: UInt64 { key.metadata?.timestamp ?? 0 }
 
-    init(_ useCase: LoadedUseCase, timestamp: UInt64 = 77) throws {
+    init(_ useCase: ServedUseCase, timestamp: UInt64 = 77) throws {
         self.useCase = useCase
         client = try PIRClient(parameters: useCase.parameters)
         key = EvaluationKey(

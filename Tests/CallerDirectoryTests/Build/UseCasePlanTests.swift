@@ -1,0 +1,99 @@
+// What is chosen when the operator says nothing, and that it stays.
+
+import KeywordPIR
+import Testing
+
+@testable import CallerDirectory
+
+@Suite struct UseCasePlanTests {
+    private func plan(
+        _ name: String = "app.identity", _ kind: UseCaseKind = .identity, rows: Int, valueBytes: Int = 40,
+        pir: PIRSettings = PIRSettings(), previous: BuildManifest.UseCaseRecord? = nil
+    ) throws -> UseCasePlan {
+        let useCase = UseCaseConfiguration(
+            name: name, kind: kind, sources: [], format: nil, numbers: .lenient, nameFormat: .standard, icons: nil,
+            iconPolicy: .refuse, pir: pir)
+        return try UseCasePlan(
+            useCase, RowStatistics(rows: rows, longestValue: valueBytes, bucketBytes: rows * (10 + valueBytes)),
+            previous: previous, allowInsecure: false)
+    }
+
+    @Test(arguments: [
+        (0, 40, 1), (1, 1, 1), (10_000, 100, 1), (50_000, 1, 1), (50_001, 1, 2), (1_000_000, 1, 32), (100_000_000, 40, 2048),
+        (5_000, 3_000, 4), (1_500, 60_000, 1),
+    ])
+    func shardCounts(rows: Int, valueBytes: Int, expected: Int) throws {
+        let found = try plan(rows: rows, valueBytes: valueBytes).shardCount
+        #expect(found == expected)
+    }
+
+    @Test func shardCountNeverPasses65536() {
+        #expect(UseCasePlan.defaultShardCount(RowStatistics(rows: 1 << 40, longestValue: 1, bucketBytes: 11 << 40)) == 65_536)
+    }
+
+    @Test func parameterSets() throws {
+        let (small, edge, large) = (
+            try plan(rows: 10, valueBytes: 16_373), try plan(rows: 10, valueBytes: 16_374),
+            try plan(rows: 10, valueBytes: 60_000)
+        )
+        #expect(small.setName == UseCasePlan.smallSet && edge.setName == UseCasePlan.largeSet)
+        #expect(large.setName == UseCasePlan.largeSet && large.dimensionCount == 2)
+        #expect(
+            UseCasePlan.defaultSet(RowStatistics(rows: 1, longestValue: 20_000), kept: UseCasePlan.smallSet)
+                == UseCasePlan.smallSet)
+        #expect(
+            UseCasePlan.defaultSet(RowStatistics(rows: 1, longestValue: 9_000), kept: UseCasePlan.largeSet)
+                == UseCasePlan.largeSet)
+        #expect(
+            UseCasePlan.defaultSet(RowStatistics(rows: 1, longestValue: 8_000), kept: UseCasePlan.largeSet)
+                == UseCasePlan.smallSet)
+        var unfit = PIRSettings()
+        unfit.rlweParameters = "n_4096_logq_27_28_28_logt_13"
+        let one = try plan(rows: 10, pir: unfit)
+        #expect(one.dimensionCount == 1 && one.notes.count == 1)
+    }
+
+    @Test func keptShardCountsHaveSlack() throws {
+        let settings = PIRSettings()
+        func count(_ rows: Int, kept: Int?) throws -> Int {
+            try UseCasePlan.shardCount(settings, RowStatistics(rows: rows, longestValue: 1, bucketBytes: rows * 11), kept: kept)
+        }
+        let counts = [
+            try count(50_001, kept: 1), try count(75_000, kept: 1), try count(75_001, kept: 1), try count(50_000, kept: 4),
+            try count(50_000, kept: 8), try count(10, kept: 3),
+        ]
+        #expect(counts == [1, 1, 2, 4, 1, 1])
+    }
+
+    @Test func partnersShareTheirShardCount() throws {
+        var given = PIRSettings()
+        given.sharding = .shardCount(5)
+        var plans = [
+            try plan("a.identity", .identity, rows: 200_000), try plan("a.block", .block, rows: 10, valueBytes: 1),
+            try plan("b.identity", .identity, rows: 10), try plan("b.block", .block, rows: 10, pir: given),
+            try plan("c.block", .block, rows: 10), try plan("keywords", .keyword, rows: 200_000),
+        ]
+        UseCasePlan.alignPartners(&plans)
+        #expect(plans.map(\.shardCount) == [4, 4, 5, 5, 1, 4])
+    }
+
+    @Test func entryCountPerShardIsFollowedLiterally() throws {
+        var settings = PIRSettings()
+        settings.sharding = .entryCountPerShard(300)
+        func count(_ rows: Int) throws -> Int { try UseCasePlan.shardCount(settings, RowStatistics(rows: rows), kept: 7) }
+        #expect(try count(299) == 1)
+        #expect(try count(3_599) == 11)
+        settings.maxShardCount = 9
+        #expect(try count(3_599) == 9)
+        settings.requirePowerOfTwoShardCount = true
+        #expect(try count(3_599) == 8)
+    }
+
+    @Test func headRoomFillsTheGridOfPlaintexts() throws {
+        let small = try plan(rows: 10_000, valueBytes: 60)
+        let buckets = try small.bucketsWithHeadRoom(needed: 760)
+        #expect(buckets >= 874 && buckets % 2 == 0)
+        let shape = try small.shape(buckets: buckets / 2, entrySize: 1024)
+        #expect(shape.dimensions.reduce(1, *) * 2 == buckets / 2)
+    }
+}

@@ -1,0 +1,152 @@
+// The waiting line: bounds, order, age, displacement; and what a request sees of it (service.md 7).
+
+import Dispatch
+import HTTPCore
+import LookupMessages
+import Synchronization
+import Testing
+
+@testable import LookupService
+
+/// Names of work in the order in which something happened to it.
+private final class Journal: Sendable {
+    private let kept = Mutex<[String]>([])
+    func add(_ entry: String) { kept.withLock { $0.append(entry) } }
+    var entries: [String] { kept.withLock { $0 } }
+}
+
+@Suite("The waiting line")
+struct WorkPoolTests {
+    private static let long = DispatchTime.now() + .seconds(60)
+
+    /// A pool whose only thread waits for the gate.
+    private func blockedPool(
+        queries: Int, upkeep: Int = 2, time: Duration = .seconds(60)
+    ) -> (pool: WorkPool, gate: DispatchSemaphore) {
+        let pool = WorkPool(name: "test", threads: 1, waitingQueries: queries, waitingUpkeep: upkeep, waitingTime: time)
+        let gate = DispatchSemaphore(value: 0)
+        #expect(pool.submit(WorkItem(rank: .query, run: { gate.wait() }, refuse: {})))
+        return (pool, gate)
+    }
+
+    @Test("urgent work is done first, and a full line takes no more")
+    func order() {
+        let (pool, gate) = blockedPool(queries: 3)
+        let journal = Journal()
+        let done = DispatchSemaphore(value: 0)
+        func submit(_ name: String, _ rank: WorkRank) -> Bool {
+            pool.submit(
+                WorkItem(rank: rank) {
+                    journal.add(name)
+                    done.signal()
+                } refuse: {
+                    journal.add("no " + name)
+                    done.signal()
+                })
+        }
+        #expect(submit("upkeep 1", .upkeep))
+        #expect(submit("query 1", .query))
+        #expect(submit("query 2", .query))
+        #expect(submit("block 1", .block))
+        #expect(!submit("query 3", .query))
+        // Takes the place of the query that came last.
+        #expect(submit("block 2", .block))
+        #expect(journal.entries == ["no query 2"])
+        #expect(submit("upkeep 2", .upkeep))
+        #expect(!submit("upkeep 3", .upkeep))
+        gate.signal()
+        for _ in 0..<6 { #expect(done.wait(timeout: Self.long) == .success) }
+        #expect(journal.entries == ["no query 2", "block 1", "block 2", "query 1", "upkeep 1", "upkeep 2"])
+    }
+
+    @Test("a query that waits too long is refused while the thread is still busy, upkeep waits")
+    func age() {
+        let (pool, gate) = blockedPool(queries: 3, time: .milliseconds(20))
+        let journal = Journal()
+        let refused = DispatchSemaphore(value: 0)
+        let ran = DispatchSemaphore(value: 0)
+        #expect(pool.submit(WorkItem(rank: .upkeep, run: { ran.signal() }, refuse: { journal.add("upkeep refused") })))
+        #expect(pool.submit(WorkItem(rank: .query, run: { journal.add("ran") }, refuse: { refused.signal() })))
+        #expect(refused.wait(timeout: Self.long) == .success)
+        gate.signal()
+        #expect(ran.wait(timeout: Self.long) == .success)
+        #expect(journal.entries.isEmpty)
+    }
+
+    @Test("idle threads can be borrowed, and come back")
+    func lending() {
+        let pool = WorkPool(
+            name: "test", threads: 3, waitingQueries: 1, waitingUpkeep: 1, waitingTime: .seconds(60))
+        let gate = DispatchSemaphore(value: 0)
+        #expect(pool.lend(2) { gate.wait() } == 2)
+        #expect(pool.idleThreads == 1)
+        #expect(pool.lend(5) { gate.wait() } == 1)
+        #expect(pool.lend(1) {} == 0)
+        let done = DispatchSemaphore(value: 0)
+        #expect(pool.submit(WorkItem(rank: .query, run: { done.signal() }, refuse: {})))
+        for _ in 0..<3 { gate.signal() }
+        #expect(done.wait(timeout: Self.long) == .success)
+    }
+
+    /// A service with one computing thread, which waits for the gate.
+    private func blockedService(_ change: (inout ServiceOptions) -> Void) throws -> (ServiceUnderTest, DispatchSemaphore) {
+        var options = ServiceOptions()
+        options.computeThreads = 1
+        options.waitingQueries = 1
+        options.waitingTime = .seconds(60)
+        options.queriesTime = .seconds(60)
+        change(&options)
+        let subject = try ServiceUnderTest(options: options)
+        let gate = DispatchSemaphore(value: 0)
+        #expect(subject.service.computing.submit(WorkItem(rank: .query, run: { gate.wait() }, refuse: {})))
+        return (subject, gate)
+    }
+
+    @Test("a full line is 503 with Retry-After, and what waits is answered")
+    func overflow() throws {
+        let (subject, gate) = try blockedService { _ in }
+        let device = try TestDevice(subject.identity)
+        var (query, request) = try device.query(ServiceUnderTest.number)
+        request.evaluationKey = device.key
+        let answers = Mutex<[HTTPResponse]>([])
+        let done = DispatchSemaphore(value: 0)
+        let body = device.requests(request).encoded()
+        for _ in 0..<4 {
+            DispatchQueue.global().async {
+                let answer = subject.call("/queries", body)
+                answers.withLock { $0.append(answer) }
+                done.signal()
+            }
+        }
+        for _ in 0..<3 { #expect(done.wait(timeout: Self.long) == .success) }
+        let early = answers.withLock { $0 }
+        #expect(early.map(\.status) == [503, 503, 503])
+        #expect(early.allSatisfy { $0.fields["retry-after"] != nil })
+        gate.signal()
+        #expect(done.wait(timeout: Self.long) == .success)
+        let last = try #require(answers.withLock { $0.last })
+        #expect(try device.value(query, in: last) == Array("Johnny".utf8))
+    }
+
+    @Test("a query whose deadline passes in the line is 503")
+    func deadline() throws {
+        let (subject, gate) = try blockedService { $0.queriesTime = .milliseconds(20) }
+        let device = try TestDevice(subject.identity)
+        let request = try device.query(ServiceUnderTest.number).request
+        #expect(subject.call("/queries", device.requests(request)).status == 503)
+        gate.signal()
+    }
+
+    @Test("a cancelled query is not computed")
+    func cancelled() throws {
+        let (subject, gate) = try blockedService { _ in }
+        let device = try TestDevice(subject.identity)
+        var request = try device.query(ServiceUnderTest.number).request
+        request.evaluationKey = device.key
+        let cancellation = HTTPCancellation()
+        cancellation.cancel()
+        gate.signal()
+        let answer = subject.call("/queries", device.requests(request).encoded(), cancellation: cancellation)
+        #expect(answer.status == 503)
+    }
+}
