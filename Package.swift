@@ -76,14 +76,18 @@ let package = Package(
             name: "veilring-bench", dependencies: ["KeywordPIR", "BFV", "LookupMessages"], path: "Benchmarks/veilring-bench"),
 
         .testTarget(name: "TidyTests"),
-        .testTarget(name: "RingMathTests", dependencies: ["RingMath"]),
+        .testTarget(
+            name: "RingMathTests", dependencies: ["RingMath", "RingKernels", "RingKernelsAVX2", "CProcessor"],
+            exclude: ["Vectors"]),
         .testTarget(name: "ProtobufTests", dependencies: ["Protobuf"]),
-        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"]),
-        .testTarget(name: "BFVTests", dependencies: ["BFV", "RingMath", "Cryptography"]),
+        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], exclude: ["Vectors"]),
+        .testTarget(
+            name: "BFVTests", dependencies: ["BFV", "RingMath", "Cryptography", "LookupMessages", "Protobuf"],
+            exclude: ["Vectors"]),
         .testTarget(name: "LookupMessagesTests", dependencies: ["LookupMessages", "Protobuf"]),
         .testTarget(
             name: "KeywordPIRTests",
-            dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
+            dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"], exclude: ["Vectors"]),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTPClient", "HTTPCore"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTPCore"]),

@@ -27,11 +27,14 @@ public final class BFVContext<Word: ResidueWord>: Sendable {
     /// L + 1, rows of a key.
     public var keyRows: Int { ring.moduli.count }
 
-    /// Throws `RingError` if a modulus does not fit the word.
+    /// Throws `RingError` if a modulus does not fit the word, or is too large for the number of digits of a key switch.
     public init(_ parameters: ParameterSet) throws {
         self.parameters = parameters
         ring = try Ring(degree: parameters.degree, moduli: parameters.coefficientModuli)
         levels = parameters.ciphertextModuliCount
+        for m in ring.moduli where parameters.hasEvaluationKeys && levels > Modulus<Word>.maximumDigits(of: m.value) {
+            throw RingError.badModulus(UInt64(m.value))
+        }
         func inverses(times factor: Word) -> [(Word, Word)] {
             guard parameters.hasEvaluationKeys else { return [] }
             return ring.moduli.dropLast().map { m in

@@ -54,7 +54,10 @@ public struct ParameterSet: Sendable, Equatable, Hashable {
     /// P: bytes of payload in a plaintext.
     public var bytesPerPlaintext: Int { degree * bitsPerCoefficient / 8 }
     /// Whether the engine runs this set with 32-bit words.
-    public var fits32Bits: Bool { degree >= 16 && coefficientModuli.allSatisfy { $0 < 1 << 30 } }
+    public var fits32Bits: Bool {
+        // The second bound is that of a key switch with L digits (`Modulus.maximumDigits`); predefined sets are far from it.
+        degree >= 16 && coefficientModuli.allSatisfy { $0 < 1 << 30 && UInt64(ciphertextModuliCount) * $0 < 1 << 31 }
+    }
 
     /// Bits dropped from the two polynomials of a reply (bfv.md 11.4).
     public var replySkipLSBs: (Int, Int) {

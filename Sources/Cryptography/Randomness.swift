@@ -30,8 +30,9 @@ public struct SeedStream: ~Copyable {
 
     private let holder = Context()
     private var context: OpaquePointer? { holder.handle }
-    private var key = [UInt8](repeating: 0, count: 16)
-    private var counter = [UInt8](repeating: 0, count: 16)
+    /// K and V of the generator; tests set them to reach the carries of the counter.
+    var key = [UInt8](repeating: 0, count: 16)
+    var counter = [UInt8](repeating: 0, count: 16)
     private var buffer = [UInt8](repeating: 0, count: requestBytes)
     private var position = requestBytes
     private static let zeros = [UInt8](repeating: 0, count: requestBytes)
@@ -55,8 +56,9 @@ public struct SeedStream: ~Copyable {
         }
     }
 
-    /// `E(K, V+1) ‖ E(K, V+2) ‖ …` into the first `count` bytes of `out`; V advances by the blocks used.
-    private mutating func keystream(_ out: inout [UInt8], _ count: Int) throws {
+    /// `E(K, V+1) ‖ E(K, V+2) ‖ …` into the first `count` bytes of `out`, at most `requestBytes`; V advances by the
+    /// blocks used.
+    mutating func keystream(_ out: inout [UInt8], _ count: Int) throws {
         advance(1)
         guard EVP_EncryptInit_ex2(context, Cipher.ctr.handle, key, counter, nil) == 1 else {
             throw CryptographyError.libraryFailure("AES-128-CTR")
@@ -69,7 +71,8 @@ public struct SeedStream: ~Copyable {
         advance((count + 15) / 16 - 1)
     }
 
-    private mutating func update(_ data: [UInt8]) throws {
+    /// `update(d)` of the generator.
+    mutating func update(_ data: [UInt8]) throws {
         var x = [UInt8](repeating: 0, count: 32)
         try keystream(&x, 32)
         for i in 0..<16 {

@@ -18,7 +18,7 @@ extension Kernels32 {
     ///
     /// - `digits`: `count` rows of `n` residues in [0, 2q), `digitStride` words apart.
     /// - `key`: `count` pairs of rows in Montgomery form; row (j, p) starts at `j·keyStride + p·polyStride`.
-    /// - `count·2q² < 2^63`.
+    /// - `count·2q < 2^32`, so that one subtraction reduces what Montgomery's reduction leaves (below 2q).
     public static func keySwitchRow(
         _ digits: UnsafePointer<UInt32>, _ digitStride: Int, _ key: UnsafePointer<UInt32>, _ keyStride: Int, _ polyStride: Int,
         _ count: Int, _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ n: Int,

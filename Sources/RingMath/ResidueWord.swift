@@ -91,6 +91,14 @@ extension Modulus {
     @inline(__always)
     func offset(from: Word) -> Word { (from / 2 / value + 1) &* value }
 
+    /// Digits that one key switch may sum. With 32-bit words the sum must come out of Montgomery's reduction below 2q
+    /// (`count·2q < 2^32`), with 64-bit words it must stay below 2^127 (see `keySwitchRow` of the kernels).
+    public static func maximumDigits(of q: Word) -> Int {
+        if Word.bitWidth == 32 { return Int(((1 << 31) - 1) / UInt64(q)) }
+        let most = ((UInt128(1) << 127) - 1) / (2 * UInt128(q) * UInt128(q))
+        return Int(min(most, 1 << 16))
+    }
+
     /// Products of two reduced residues that fit an unreduced sum, with the top bit of the double word kept free.
     @inline(__always)
     var productsPerSum: Int {

@@ -6,13 +6,6 @@ import Testing
 
 @testable import BFV
 
-private func hex(_ bytes: some Sequence<UInt8>) -> String {
-    bytes.map { b in
-        let s = String(b, radix: 16)
-        return s.count == 1 ? "0" + s : s
-    }.joined()
-}
-
 private func seed(_ value: UInt8) -> [UInt8] { [UInt8](repeating: value, count: 32) }
 
 @Suite struct WalkthroughTests {

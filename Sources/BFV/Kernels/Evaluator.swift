@@ -22,15 +22,24 @@ extension BFVContext {
         return Ciphertext(zip(a.polynomials, b.polynomials).map { ring.subtract($0, $1) })
     }
 
-    /// Ciphertext plus coefficient plaintext; keeps the seed (bfv.md 8.2).
-    public func add(_ a: Ciphertext<Word>, plaintext: [Word]) -> Ciphertext<Word> {
+    /// At most N coefficients, all below t (bfv.md 13, item 30).
+    private func requirePlaintext(_ plaintext: [Word]) throws {
+        guard plaintext.count <= degree, plaintext.allSatisfy({ UInt64($0) < parameters.plaintextModulus }) else {
+            throw BFVError.badPlaintext
+        }
+    }
+
+    /// Ciphertext plus coefficient plaintext; keeps the seed (bfv.md 8.2). Throws `BFVError.badPlaintext`.
+    public func add(_ a: Ciphertext<Word>, plaintext: [Word]) throws -> Ciphertext<Word> {
+        try requirePlaintext(plaintext)
         var out = a
         out.polynomials[0] = ring.add(a.polynomials[0], scaled(plaintext, rows: a.level))
         return out
     }
 
-    /// Ciphertext times plaintext (bfv.md 8.3).
-    public func multiply(_ a: Ciphertext<Word>, plaintext: [Word]) -> Ciphertext<Word> {
+    /// Ciphertext times plaintext (bfv.md 8.3). Throws `BFVError.badPlaintext`.
+    public func multiply(_ a: Ciphertext<Word>, plaintext: [Word]) throws -> Ciphertext<Word> {
+        try requirePlaintext(plaintext)
         let p = evaluationPlaintext(plaintext, rows: a.level)
         return Ciphertext(a.polynomials.map { ring.inverse(ring.multiply(ring.forward($0), p)) })
     }
@@ -76,8 +85,9 @@ extension BFVContext {
 
     /// `σ_g` with the switch back to the secret key (bfv.md 6.4). `key` is prepared without a permutation.
     ///
-    /// Throws `BFVError.mismatch` unless the ciphertext has two polynomials.
+    /// Throws `BFVError.mismatch` unless the ciphertext has two polynomials, `badGaloisElement` for an impossible element.
     public func applyGalois(_ a: Ciphertext<Word>, element: Int, key: PreparedKey<Word>) throws -> Ciphertext<Word> {
+        guard hasValidElement(UInt64(clamping: element)) else { throw BFVError.badGaloisElement(UInt64(clamping: element)) }
         guard a.polynomials.count == 2 else { throw BFVError.mismatch("two polynomials expected") }
         let (u0, u1) = keySwitch(ring.automorphism(a.polynomials[1], element), key)
         return Ciphertext([ring.add(ring.automorphism(a.polynomials[0], element), u0), u1])
