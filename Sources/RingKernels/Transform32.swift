@@ -143,10 +143,10 @@ public enum Kernels32 {
             a = lanes((c64 & lowMask) | (d64 &<< 32))
             b = lanes((c64 &>> 32) | (d64 & highMask))
             forwardButterfly(&a, &b, load(t, 32), load(t, 40), q, q2)
-            a = reduceOnce(reduceOnce(a, q2), q)
-            b = reduceOnce(reduceOnce(b, q2), q)
-            store(Lanes(a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3]), x, p)
-            store(Lanes(a[4], b[4], a[5], b[5], a[6], b[6], a[7], b[7]), x, p &+ 8)
+            let r0 = Lanes(a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3])
+            let r1 = Lanes(a[4], b[4], a[5], b[5], a[6], b[6], a[7], b[7])
+            store(reduceOnce(reduceOnce(r0, q2), q), x, p)
+            store(reduceOnce(reduceOnce(r1, q2), q), x, p &+ 8)
             p &+= 16
             t += 48
         }
