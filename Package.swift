@@ -102,7 +102,8 @@ let package = Package(
                 "KeywordPIR", "LookupMessages", "Protobuf",
             ]),
         .testTarget(name: "DeviceClientTests", dependencies: ["DeviceClient", "HTTPClient", "HTTPCore", "LookupMessages"]),
-        .testTarget(name: "veilringTests", dependencies: ["veilring"]),
+        .testTarget(
+            name: "veilringTests", dependencies: ["veilring", "CallerDirectory", "DeviceClient", "LookupMessages"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
