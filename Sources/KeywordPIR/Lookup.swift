@@ -16,8 +16,10 @@ final class Lookup<Word: ResidueWord>: Sendable {
     /// One query's memory; handed from query to query, never shared.
     private struct Workspaces: @unchecked Sendable {
         let expansion: ExpansionWorkspace<Word>
+        /// For a second thread, once one was there to help.
+        var helper: ExpansionWorkspace<Word>?
         let selection: SelectionBuffer<Word>
-        let columns: [ColumnWorkspace<Word>]
+        var columns: [ColumnWorkspace<Word>]
         let shape: ShardParameters
     }
 
@@ -60,9 +62,7 @@ final class Lookup<Word: ResidueWord>: Sendable {
         return Workspaces(
             expansion: ExpansionWorkspace(context, depth: ceilLog2(min(shape.expandedCount, context.degree))),
             selection: SelectionBuffer(context, shape: shape, tables: shape.hashFunctionCount, multiplies: multiplies),
-            columns: (0..<shape.hashFunctionCount).map { _ in
-                ColumnWorkspace(context, columns: multiplies ? shape.columns : 0)
-            }, shape: shape)
+            columns: [], shape: shape)
     }
 
     /// Keeps the memory of a few queries for the next ones.
@@ -75,38 +75,58 @@ final class Lookup<Word: ResidueWord>: Sendable {
 
     /// Replies, table after table, chunk after chunk, as ciphertexts at level 1.
     ///
-    /// - `threads`: how many tables may be worked on at once.
+    /// - `threads`: how many tables and chunks may be worked on at once.
     func answer(
         _ query: [Ciphertext<Word>], key: ServerKey<Word>, contents: ShardContents, threads: Int
     ) throws -> [[Ciphertext<Word>]] {
         let shape = contents.parameters
         guard contents.wordBytes == MemoryLayout<Word>.size else { throw PIRError.invalid("shard is of another word width") }
-        let work = takeWorkspaces(shape)
+        var work = takeWorkspaces(shape)
         defer { giveBack(work) }
         let multiplies = Self.multiplies(shape)
+        if threads > 1, work.helper == nil {
+            work.helper = ExpansionWorkspace(context, depth: ceilLog2(min(shape.expandedCount, context.degree)))
+        }
         try Expansion(
             context: context, tables: tables, key: key, work: work.expansion,
             target: LeafTarget(shape: shape, selection: work.selection, multiplies: multiplies)
-        ).run(query, outputs: shape.expandedCount)
+        ).run(query, outputs: shape.expandedCount, helper: threads > 1 ? work.helper : nil)
         if multiplies, key.relinearization == nil { throw BFVError.missingRelinearizationKey }
         let evaluation = ColumnEvaluation(
             context: context, shape: shape, selection: work.selection, contents: contents,
             relinearization: multiplies ? key.relinearization : nil)
         let chunks = shape.chunks(parameters.set)
-        let tableCount = shape.hashFunctionCount
-        let replies = Mutex([[Ciphertext<Word>]](repeating: [], count: tableCount))
-        // One column workspace for each table, so tables may run side by side.
-        nonisolated(unsafe) let run = { (table: Int) in
-            let list = (0..<chunks).map {
-                evaluation.reply(table: table, chunk: $0, chunks: chunks, work.columns[table])
+        let jobs = shape.hashFunctionCount * chunks
+        let workers = min(max(threads, 1), jobs)
+        while work.columns.count < workers {
+            work.columns.append(ColumnWorkspace(context, columns: multiplies ? shape.columns : 0))
+        }
+        let replies = try run(jobs, on: work.columns.prefix(workers)) { job, columns in
+            evaluation.reply(table: job / chunks, chunk: job % chunks, chunks: chunks, columns)
+        }
+        return stride(from: 0, to: jobs, by: chunks).map { Array(replies[$0..<($0 + chunks)]) }
+    }
+
+    /// Results of jobs in order; each worker has a workspace of its own and takes the next job when it is done with one.
+    private func run(
+        _ jobs: Int, on columns: ArraySlice<ColumnWorkspace<Word>>,
+        _ body: @escaping (Int, ColumnWorkspace<Word>) -> Ciphertext<Word>
+    ) throws -> [Ciphertext<Word>] {
+        if columns.count == 1, let only = columns.first { return (0..<jobs).map { body($0, only) } }
+        let results = Mutex([Ciphertext<Word>?](repeating: nil, count: jobs))
+        let next = Atomic<Int>(0)
+        // A workspace is touched by one worker only.
+        nonisolated(unsafe) let work = { (worker: Int) in
+            while true {
+                let job = next.add(1, ordering: .relaxed).oldValue
+                guard job < jobs else { return }
+                let reply = body(job, columns[columns.startIndex + worker])
+                results.withLock { $0[job] = reply }
             }
-            replies.withLock { $0[table] = list }
         }
-        if threads > 1, tableCount > 1 {
-            DispatchQueue.concurrentPerform(iterations: tableCount) { run($0) }
-        } else {
-            for table in 0..<tableCount { run(table) }
-        }
-        return replies.withLock { $0 }
+        DispatchQueue.concurrentPerform(iterations: columns.count) { work($0) }
+        let all = results.withLock { $0.compactMap { $0 } }
+        guard all.count == jobs else { throw PIRError.invalid("a table was not worked on") }
+        return all
     }
 }

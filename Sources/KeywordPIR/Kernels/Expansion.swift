@@ -4,7 +4,9 @@
 // A node holds, row after row: P·c_0 for all moduli, then the centered digits of c_1, digit j modulo every modulus.
 
 import BFV
+import Dispatch
 import RingMath
+import Synchronization
 
 /// Where a finished leaf goes.
 struct LeafTarget<Word: ResidueWord> {
@@ -27,14 +29,42 @@ struct Expansion<Word: ResidueWord> {
     private var moduli: [Modulus<Word>] { context.ring.moduli }
 
     /// Expands ciphertexts that together hold `outputs` selections into the target.
-    func run(_ ciphertexts: [Ciphertext<Word>], outputs: Int) throws {
+    ///
+    /// - `helper`: memory for a second thread, which then takes the odd half of each tree.
+    func run(_ ciphertexts: [Ciphertext<Word>], outputs: Int, helper: ExpansionWorkspace<Word>? = nil) throws {
         var done = 0
         for ciphertext in ciphertexts {
             let m = min(outputs - done, n)
             load(ciphertext, work.nodes[0])
-            try expand(depth: 0, m, level: 1, height: ceilLog2(m), first: done, step: 1)
+            if let helper, m >= 4 {
+                try expandHalves(m, first: done, helper)
+            } else {
+                try expand(depth: 0, m, level: 1, height: ceilLog2(m), first: done, step: 1)
+            }
             done += m
         }
+    }
+
+    /// The first step of a tree, then both halves side by side; their leaves go to different places.
+    private func expandHalves(_ m: Int, first: Int, _ helper: ExpansionWorkspace<Word>) throws {
+        let height = ceilLog2(m)
+        try split(work.nodes[0], helper.nodes[0], tables.levels[0], leavesOnly: false)
+        let other = Expansion(context: context, tables: tables, key: key, work: helper, target: target)
+        let failures = Mutex<[any Error]>([])
+        // Each half works in a memory of its own.
+        nonisolated(unsafe) let run = { (half: Int) in
+            do {
+                if half == 0 {
+                    try expand(depth: 0, (m + 1) / 2, level: 2, height: height, first: first, step: 2)
+                } else {
+                    try other.expand(depth: 0, m / 2, level: 2, height: height, first: first + 1, step: 2)
+                }
+            } catch {
+                failures.withLock { $0.append(error) }
+            }
+        }
+        DispatchQueue.concurrentPerform(iterations: 2) { run($0) }
+        if let failure = failures.withLock({ $0.first }) { throw failure }
     }
 
     /// The root node: `P·c_0` transformed, digits of `c_1`.
