@@ -39,8 +39,7 @@ let package = Package(
 
         // Second floor.
         .target(
-            name: "KeywordPIR", dependencies: ["BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"],
-            swiftSettings: acrossRooms),
+            name: "KeywordPIR", dependencies: ["BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
         .target(name: "HTTPCore", dependencies: ["CLinux"]),
 
         // Third floor.

@@ -38,7 +38,7 @@ public struct ShardEncoder: Sendable {
     /// - `write`: takes the bytes of one column; not called for an empty one.
     /// - Returns the layout. Throws what `write` throws.
     public func encode(
-        _ tables: some ShardTables, shape: ShardParameters, write: (UnsafeRawBufferPointer) throws -> Void
+        _ tables: any ShardTables, shape: ShardParameters, write: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> ShardLayout {
         switch width {
         case .narrow(let context): try encode(tables, shape: shape, context, write: write)
@@ -47,7 +47,7 @@ public struct ShardEncoder: Sendable {
     }
 
     /// Encodes a shard into memory.
-    public func encodeInMemory(_ tables: some ShardTables, shape: ShardParameters) throws -> ShardContents {
+    public func encodeInMemory(_ tables: any ShardTables, shape: ShardParameters) throws -> ShardContents {
         var all: [UInt8] = []
         let layout = try encode(tables, shape: shape) { all.append(contentsOf: $0) }
         let memory = ShardMemory(byteCount: all.count)
@@ -59,7 +59,7 @@ public struct ShardEncoder: Sendable {
 
     /// Payload of the plaintext with row-major number `number`: its entries back to back, or one piece of a long entry.
     private func payload(
-        _ tables: some ShardTables, _ shape: ShardParameters, table: Int, chunk: Int, number: Int, into bytes: inout [UInt8]
+        _ tables: any ShardTables, _ shape: ShardParameters, table: Int, chunk: Int, number: Int, into bytes: inout [UInt8]
     ) {
         bytes.removeAll(keepingCapacity: true)
         guard number < shape.plaintextCount(set) else { return }
@@ -80,7 +80,7 @@ public struct ShardEncoder: Sendable {
     }
 
     private func encode<Word: ResidueWord>(
-        _ tables: some ShardTables, shape: ShardParameters, _ context: BFVContext<Word>,
+        _ tables: any ShardTables, shape: ShardParameters, _ context: BFVContext<Word>,
         write: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> ShardLayout {
         let chunks = shape.chunks(set)
