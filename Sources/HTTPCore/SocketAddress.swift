@@ -124,7 +124,8 @@ public enum SocketError: Error, Sendable, Equatable, CustomStringConvertible {
         switch self {
         case .unknownHost: "the host name has no address"
         case .addressInUse: "the address is in use by another program"
-        case .system(let code): "the operating system refused (error \(code))"
+        case .system(ECONNREFUSED): "nothing listens there (connection refused)"
+        case .system(let code): "the operating system refused (error \(code), \(String(cString: strerror(code))))"
         }
     }
 }

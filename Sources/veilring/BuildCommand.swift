@@ -79,8 +79,8 @@ extension Arguments {
     func number(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let value = Int(text), range.contains(value) else {
-            let upper = range.upperBound == .max ? "on" : "\(range.upperBound)"
-            throw UsageError("\(name): expected a whole number from \(range.lowerBound) to \(upper), got \(terminalText(text))")
+            let upper = range.upperBound == .max ? "on" : "to \(range.upperBound)"
+            throw UsageError("\(name): expected a whole number from \(range.lowerBound) \(upper), got \(terminalText(text))")
         }
         return value
     }

@@ -1,5 +1,6 @@
 // What a subcommand is, and the list of them. Exit statuses: 0 done, 1 failed, 2 bad usage.
 
+import CallerDirectory
 import Glibc
 
 /// A subcommand.
@@ -58,16 +59,23 @@ struct Program: Sendable {
             output.remark(overview)
             return .badUsage
         }
+        var words = words
         if first == "--help" || first == "-h" || first == "help" {
-            output.result(overview)
-            return .done
+            guard first == "help", words.count == 2 else {
+                output.result(overview)
+                return .done
+            }
+            // `veilring help build` is `veilring build --help`.
+            words = [words[1], "--help"]
         }
-        guard let command = commands.first(where: { $0.name == first }) else {
-            output.remark("veilring: unknown command; `veilring --help` lists them")
+        guard let command = commands.first(where: { $0.name == words[0] }) else {
+            let known = commands.map(\.name).joined(separator: " ")
+            output.remark("veilring: unknown command \(terminalText(words[0])); known: \(known)\n`veilring --help` says more")
             return .badUsage
         }
         do {
-            let arguments = try Arguments(Array(words.dropFirst()), options: command.options + [.help])
+            let rest = words.dropFirst().map { $0 == "-h" ? "--help" : $0 }
+            let arguments = try Arguments(rest, options: command.options + [.help])
             if arguments.has("--help") {
                 output.result(help(of: command))
                 return .done
@@ -77,9 +85,20 @@ struct Program: Sendable {
             output.remark("veilring \(command.name): \(error)\n`veilring \(command.name) --help` says more")
             return .badUsage
         } catch {
-            output.remark("veilring \(command.name): \(error)")
+            output.remark(Self.text(of: error, in: command.name))
             return .failed
         }
+    }
+
+    /// Findings stand in lines of their own that begin with `file:line`, as editors and scripts expect; the command's name
+    /// stands before what sums them up.
+    private static func text(of error: any Error, in name: String) -> String {
+        var lines = "\(error)".split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        if let wrong = error as? ConfigurationError {
+            lines.append("the configuration cannot be used: \(wrong.count) \(wrong.count == 1 ? "error" : "errors")")
+        }
+        lines.append("veilring \(name): " + lines.removeLast())
+        return lines.joined(separator: "\n")
     }
 
     private var overview: String {

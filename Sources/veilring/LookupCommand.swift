@@ -59,13 +59,15 @@ struct LookupCommand: Command {
         let digits = number.utf8.dropFirst()
         guard number.utf8.first == UInt8(ascii: "+"), (1...32).contains(digits.count),
             digits.allSatisfy({ (0x30...0x39).contains($0) })
-        else { throw UsageError("a number is written as + and digits, like +14085551212; \(terminalText(number)) is not") }
+        else { throw UsageError("a number is written as + and digits, like +14085551212, not \"\(terminalText(number))\"") }
     }
 
     private func lookUpNumbers(_ arguments: Arguments, _ device: inout Device, _ output: any Output) throws {
         let present = try device.prepare([device.blockUseCase, device.identityUseCase])
         if present.isEmpty {
-            output.remark("the server has neither \(device.blockUseCase) nor \(device.identityUseCase)")
+            output.remark(
+                "the server has neither \(device.blockUseCase) nor \(device.identityUseCase): --app is the bundle identifier "
+                    + "that its use cases are named after, and --url its scheme, host and port")
         }
         var answers: [JSONText] = []
         for number in arguments.rest {

@@ -17,8 +17,10 @@ struct ServeCommand: Command {
 
         Listens, loads the newest version under the data folder and says `ready` on standard error; request lines follow there.
         SIGHUP loads the newest version: all use cases are exchanged in one step, and the old data stays when the new fails its
-        checks. A changed configuration needs a restart. SIGTERM ends the server: at once when it is idle, else when the running requests end, after 20
-        seconds at most.
+        checks. A changed configuration needs a restart. SIGTERM ends the server: at once when it is idle, else when the running
+        requests end, after 20 seconds at most.
+
+        Exit status 0 after SIGTERM, 1 if it could not start, 2 on bad usage.
         """
     let options = [Option(name: "--config", value: "FILE", help: "the configuration (veilring.json5)")]
 

@@ -1,6 +1,7 @@
 // Arguments, exit statuses and text forms of the command line.
 
 import DeviceClient
+import Foundation
 import Synchronization
 import Testing
 
@@ -32,7 +33,11 @@ struct ProgramTests {
         #expect(output.results.count == 3)
         #expect(output.results[0].contains("lookup"))
         #expect(output.results[1].contains("--state DIR"))
+        #expect(run("help", "lookup") == .done)
+        #expect(run("lookup", "-h") == .done)
+        #expect(output.results[3] == output.results[1] && output.results[4] == output.results[1])
         #expect(run("frobnicate") == .badUsage)
+        #expect(output.remarks.last?.hasPrefix("veilring: unknown command frobnicate; known: serve lookup") == true)
         #expect(run("serve") == .badUsage)
         #expect(run("serve", "--config", "/nonexistent/veilring.json5") == .failed)
     }
@@ -62,6 +67,17 @@ struct ProgramTests {
     func unreachable() {
         #expect(run("lookup", "--url", "http://127.0.0.1:1", "--app", "a", "+14085551212") == .failed)
         #expect(output.results.isEmpty)
+    }
+
+    @Test("findings stand in lines that begin with file and line, what sums them up comes last")
+    func findings() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/veilring-findings-\(UUID().uuidString).json5"
+        try Data("{ data: 'd', authentication: 'none', useCases: {}, lsten: 1 }".utf8).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(run("serve", "--config", path) == .failed)
+        let lines = output.remarks.last?.split(separator: "\n").map(String.init) ?? []
+        #expect(lines.count == 3 && lines.dropLast().allSatisfy { $0.hasPrefix(path + ":1:") }, "\(lines)")
+        #expect(lines.last == "veilring serve: the configuration cannot be used: 2 errors")
     }
 
     @Test("arguments")

@@ -125,7 +125,7 @@ public struct BuildReport: Codable, Sendable, Equatable {
     public var useCases: [UseCaseReport]
     /// Rejected rows over all sources, each once.
     public var rejected: Int
-    /// The first of them, one line each. May quote private text: for the operator's terminal.
+    /// The first 1000 of them, one line each. May quote private text: for the operator's terminal.
     public var rejectedLines: [String]
     /// Warnings, likewise.
     public var warningLines: [String]
@@ -141,22 +141,24 @@ public struct BuildReport: Codable, Sendable, Equatable {
     /// The report for a terminal.
     public var text: String {
         var lines: [String] = []
-        func list(_ title: String, _ more: [String]) {
+        func list(_ title: String, _ more: [String], atMost limit: Int = .max) {
             guard !more.isEmpty else { return }
             lines.append(title)
-            lines += more.map { "  " + $0 }
+            lines += more.prefix(limit).map { "  " + $0 }
+            if more.count > limit { lines.append("  … and more: --json lists them") }
         }
+        // What is not served is listed in full; what is served all the same only begins.
         list("rejected:", rejectedLines)
-        list("warnings:", warningLines)
-        list("merged:", mergedLines)
+        list("warnings:", warningLines, atMost: SourceFindings.printedAtMost)
+        list("merged:", mergedLines, atMost: SourceFindings.printedAtMost)
         for useCase in useCases { lines += useCase.lines }
         lines += notes
         if !removedVersions.isEmpty { lines.append("removed old versions: " + removedVersions.joined(separator: ", ")) }
         let built = useCases.reduce(0) { $0 + $1.built }
         let reused = useCases.reduce(0) { $0 + $1.reused }
         lines.append(
-            "version \(version) is current: \(built) shards built, \(reused) taken over, \(rejected) rows rejected, "
-                + "\(seconds.short) s")
+            "version \(version) is current: \(built.counted("shard")) built, \(reused) taken over, "
+                + "\(rejected.counted("row")) rejected, \(seconds.short) s")
         return lines.joined(separator: "\n")
     }
 
@@ -175,7 +177,8 @@ public struct BuildReport: Codable, Sendable, Equatable {
 extension UseCaseReport {
     fileprivate var lines: [String] {
         var result = [
-            "\(name) (\(kind)): \(rows) rows in \(shards) shards, \(built) built, \(reused) taken over, \(bytes) bytes"
+            "\(name) (\(kind)): \(rows.counted("row")) in \(shards.counted("shard")), \(built) built, \(reused) taken over, "
+                + "\(bytes) bytes"
         ]
         if rowsPerShard.count == 2, shards > 1 {
             result.append(
@@ -200,6 +203,11 @@ extension UseCaseReport {
         }
         return result + notes.map { "  " + $0 }
     }
+}
+
+extension Int {
+    /// "1 shard", "2 shards".
+    func counted(_ noun: String) -> String { self == 1 ? "1 \(noun)" : "\(self) \(noun)s" }
 }
 
 extension Double {

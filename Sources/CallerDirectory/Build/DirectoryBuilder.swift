@@ -130,7 +130,9 @@ public struct DirectoryBuilder: Sendable {
                 }
                 read.append(rows)
             } catch {
-                throw DirectoryError(.source, "use case \(useCase.name)", error)
+                // Findings begin their lines, so that what prints them need not look for them.
+                throw DirectoryError(
+                    .source, "\(error)\nuse case \(useCase.name): a source cannot be used; nothing was published")
             }
         }
         reader.forget()
@@ -142,7 +144,7 @@ public struct DirectoryBuilder: Sendable {
             throw DirectoryError(
                 .rejectedRows,
                 (rejected.lines + [
-                    "\(rejected.count) rows were rejected, \(options.allowRejects) are allowed (--allow-rejects N); nothing was "
+                    "\(rejected.count.counted("row")) rejected, \(options.allowRejects) allowed (--allow-rejects N); nothing was "
                         + "published"
                 ]).joined(separator: "\n"))
         }
@@ -285,7 +287,8 @@ public struct DirectoryBuilder: Sendable {
             dimensions: largest?.dimensions ?? [], configurationID: record.configurationID,
             configurationChanged: old.map { $0.configurationID != record.configurationID }, queries: outcome.queries,
             leastNoiseBudget: record.leastNoiseBudget, wire: outcome.wire, queryMilliseconds: outcome.milliseconds,
-            notes: plan.notes, read: one.rows.reading.rowsRead, rejected: one.rows.rejectedCount,
+            notes: plan.notes + (record.rows == 0 ? ["there are no rows: every lookup will find nothing"] : []),
+            read: one.rows.reading.rowsRead, rejected: one.rows.rejectedCount,
             merged: one.rows.reading.merged.count + one.rows.conversion.merged.count,
             warnings: one.rows.reading.warnings.count + one.rows.conversion.warnings.count)
     }

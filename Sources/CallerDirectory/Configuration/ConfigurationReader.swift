@@ -55,7 +55,7 @@ extension VeilringConfiguration {
         } catch {
             log.report("", error.position, expected: error.expected, came: error.came)
         }
-        guard log.count == 0, var configuration else { throw ConfigurationError(findings: log.findings, count: log.count) }
+        guard log.count == 0, var configuration else { throw log.error }
         configuration.notices = log.notices
         return configuration
     }
@@ -207,6 +207,7 @@ struct ConfigurationReader {
                 "region", expected: "a two-letter region such as \"TW\", needed by \(kind.rawValue) sources", came: "nothing",
                 at: member.value)
         }
+        if let kind { noteUnused(useCase, kind) }
         let icons = useCase.string("icons", expected: "the path of a folder")
         return UseCaseConfiguration(
             name: member.name, kind: kind ?? .keyword,
@@ -216,6 +217,21 @@ struct ConfigurationReader {
             nameFormat: readNameFormat(useCase), icons: icons.map { FilePathText.resolve($0, in: directory) },
             iconPolicy: useCase.choice("iconPolicy", [("refuse", IconPolicy.refuse), ("drop-icon", .dropIcon)]) ?? .refuse,
             pir: readPIR(useCase))
+    }
+
+    /// A key that its kind of use case does not look at is most likely a misunderstanding.
+    private func noteUnused(_ useCase: SettingsSection, _ kind: UseCaseKind) {
+        let unused =
+            switch kind {
+            case .identity: [String]()
+            case .block: ["nameFormat", "icons", "iconPolicy"]
+            case .keyword: ["numbers", "nameFormat", "icons", "iconPolicy"]
+            }
+        for name in unused {
+            guard let value = useCase.value(name) else { continue }
+            let text = "has no effect in a use case of kind \"\(kind.rawValue)\""
+            useCase.log.notice(useCase.path(of: name), value.position, text)
+        }
     }
 
     private func readFormat(_ useCase: SettingsSection, kind: UseCaseKind?) -> SourceFormat? {

@@ -15,7 +15,9 @@ extension JSON5Reader {
             }
             switch byte {
             case UInt8(ascii: "\\"): try escape(into: &text)
-            case 0x0a, 0x0d: throw unexpected("the closing quote on the same line")
+            case 0x0a, 0x0d:
+                throw JSON5SyntaxError(
+                    position: position, expected: "the closing quote on the same line", came: "the end of the line")
             case 0..<0x20 where dialect == .json: throw unexpected("a control character as an escape")
             default:
                 text.append(byte)

@@ -5,7 +5,7 @@
 public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
     /// How many findings are reported at once.
     public static let reportedAtMost = 20
-    /// The findings in the order of the file's sections.
+    /// The findings in the order of the file.
     public var findings: [SourceFinding]
     /// How many there were in all.
     public var count: Int
@@ -43,6 +43,12 @@ final class SettingsLog {
     }
 
     func notice(_ text: String) { notices.append(text) }
+
+    /// What was reported, in the order of the file.
+    var error: ConfigurationError {
+        let sorted = findings.sorted { ($0.position.line, $0.position.column) < ($1.position.line, $1.position.column) }
+        return ConfigurationError(findings: sorted, count: count)
+    }
 
     private func place(_ path: String, _ position: TextPosition) -> SourcePosition {
         if let variable = variables[path] { return SourcePosition(file: "environment variable \(variable)", line: 0) }

@@ -125,7 +125,10 @@ enum DiskFolder {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         } catch {
-            throw DirectoryError(.fileSystem, "\(path): expected a folder that can be made: \(error)")
+            // Once more by hand, for the reason in the system's words: Foundation's own text is a dump.
+            guard mkdir(path, 0o777) != 0 else { return }
+            let reason = errno == EEXIST ? "a file of that name" : String(cString: strerror(errno))
+            throw DirectoryError(.fileSystem, "\(path): expected a folder that can be made, got \(reason)")
         }
     }
 

@@ -175,6 +175,11 @@ struct CSVCallerReader {
         if let (expected, came) = header.problem {
             throw SourceError([SourceFinding(position: position, expected: expected, came: came)])
         }
+        // What is no UTF-8 here is most often a spreadsheet's "Unicode text".
+        guard (0..<header.ends.count).allSatisfy({ CellValues.trimmedText(header.field($0)) != nil }) else {
+            let came = "other bytes (save the file as \"CSV UTF-8\")"
+            throw SourceError([SourceFinding(position: position, expected: "UTF-8 text", came: came)])
+        }
         var findings: [SourceFinding] = []
         columns = [Int?](repeating: nil, count: CellValues.columns.count)
         width = header.ends.count

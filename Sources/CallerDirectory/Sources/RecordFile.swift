@@ -57,7 +57,14 @@ struct RecordFile<Record: RecordMessage> {
 
     private func failure(line: Int, column: Int, _ came: String) -> SourceError {
         let position = SourcePosition(file: file, line: line, column: column)
-        return SourceError([SourceFinding(position: position, expected: "a valid \(Record.recordFile)", came: came)])
+        // The readers say either what is wrong or what they expected; "got expected" is no sentence.
+        let lead = "expected "
+        let finding =
+            came.hasPrefix(lead)
+            ? SourceFinding(
+                position: position, expected: "\(came.dropFirst(lead.count)) (in a \(Record.recordFile))", came: "other text")
+            : SourceFinding(position: position, expected: "a valid \(Record.recordFile)", came: came)
+        return SourceError([finding])
     }
 }
 

@@ -69,7 +69,7 @@ public struct SourceFinding: Error, Sendable, Equatable, CustomStringConvertible
 public struct SourceFindings: Sendable, Equatable {
     /// How many findings are kept.
     public static let keptAtMost = 1000
-    /// How many findings `lines` prints.
+    /// How many findings a list prints where the whole would be too long.
     public static let printedAtMost = 20
 
     /// How many there were in all.
@@ -92,9 +92,9 @@ public struct SourceFindings: Sendable, Equatable {
         kept.append(contentsOf: other.kept.prefix(max(0, SourceFindings.keptAtMost - kept.count)))
     }
 
-    /// The first twenty as text, one line each, and a last line that says how many more there are.
+    /// All that were kept as text, one line each, and a last line that says how many more there are.
     public var lines: [String] {
-        var result = kept.prefix(SourceFindings.printedAtMost).map(\.description)
+        var result = kept.map(\.description)
         if count > result.count { result.append("… and \(count - result.count) more") }
         return result
     }

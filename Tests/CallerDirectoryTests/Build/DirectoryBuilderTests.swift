@@ -160,6 +160,28 @@ import Testing
         #expect(blocked == [1] && free == [0])
     }
 
+    @Test func anEmptyListIsSaidToBeOne() throws {
+        let work = try BuildWorkspace()
+        try work.workspace.write("callers.csv", "number\n")
+        let text = """
+            { data: "var", region: "TW", listen: "127.0.0.1:0", authentication: "none", useCases: {
+              "app.block": { kind: "block", source: "callers.csv", pir: { rlweParameters: "\(BuildWorkspace.insecureSet)" } } } }
+            """
+        let report = try work.build(try work.parse(text))
+        #expect(report.text.contains("app.block (block): 0 rows in 1 shard, 1 built"))
+        #expect(report.text.contains("there are no rows"))
+        #expect(report.text.contains("1 shard built, 0 taken over, 0 rows rejected"))
+    }
+
+    @Test func aDataFolderThatCannotBeMadeSaysWhyInOneLine() throws {
+        let work = try BuildWorkspace()
+        try work.workspace.write("taken", "")
+        for (folder, reason) in [("taken", "got a file of that name"), ("taken/below", "got Not a directory")] {
+            let error = errorOf { try DiskFolder.create(work.workspace.path + "/" + folder) }
+            #expect(error?.description == "\(work.workspace.path)/\(folder): expected a folder that can be made, \(reason)")
+        }
+    }
+
     @Test func impossibleSettingsSayWhy() throws {
         let work = try BuildWorkspace()
         try work.write(sampleRows(100, bytes: 40))

@@ -49,6 +49,35 @@ import Testing
         #expect(configuration.limits == LimitSettings() && configuration.retention == RetentionSettings())
     }
 
+    @Test func saysWhatAKindDoesNotUse() throws {
+        let configuration = try parse(
+            """
+            { data: 'd', region: 'TW', authentication: 'none', useCases: {
+              a: { kind: 'keyword', source: 'r.binpb', numbers: 'strict' },
+              b: { kind: 'block', source: 'r.csv', numbers: 'strict', icons: 'i' } } }
+            """)
+        #expect(
+            configuration.notices == [
+                "v.json5:2:53: useCases.a.numbers: has no effect in a use case of kind \"keyword\"",
+                "v.json5:3:66: useCases.b.icons: has no effect in a use case of kind \"block\"",
+            ])
+    }
+
+    @Test func reportsErrorsInTheOrderOfTheFile() {
+        let found = errors(
+            """
+            { data: 'd', listn: 1, authentication: 'none',
+              useCases: { a: { kind: 'keyword', source: 'r.binpb', pir: { algorithm: 'x', rlweParameters: 'y' } } },
+              limits: { queryThreads: 0 }, region: 'tw' }
+            """)
+        #expect(
+            found.map { String($0.prefix { $0 != " " }) } == [
+                "v.json5:1:14:", "v.json5:2:74:", "v.json5:2:95:", "v.json5:3:27:", "v.json5:3:40:",
+            ])
+        let open = "v.json5:1:11: expected the closing quote on the same line, got the end of the line"
+        #expect(errors("{ data: 'd\n' }") == [open])
+    }
+
     @Test func readsFromAFileRelativeToItsFolder() throws {
         let workspace = try Workspace()
         try workspace.write("veilring.json5", VeilringConfigurationTests.example)

@@ -186,7 +186,18 @@ import Testing
     @Test func countsExactlyAndPrintsTwenty() throws {
         let (_, report) = try read("callers.csv", "number\n" + String(repeating: "110\n", count: 1500))
         #expect(report.rejected.count == 1500 && report.rejected.kept.count == 1000)
-        #expect(report.rejected.lines.count == 21 && report.rejected.lines[20] == "… and 1480 more")
+        #expect(report.rejected.lines.count == 1001 && report.rejected.lines[1000] == "… and 500 more")
+    }
+
+    /// What a spreadsheet calls "Unicode text".
+    @Test func aHeaderThatIsNotUTF8IsNamed() throws {
+        let workspace = try Workspace()
+        let path = try workspace.write("callers.csv", "")
+        try Data([0xff, 0xfe, 0x6e, 0, 0x75, 0, 0x0a, 0]).write(to: URL(fileURLWithPath: path))
+        let error = #expect(throws: SourceError.self) {
+            _ = try CallerSource.read([CallerSource(path: path, format: .csv)], normalizer: normalizer)
+        }
+        #expect(error?.description == path + ":1: expected UTF-8 text, got other bytes (save the file as \"CSV UTF-8\")")
     }
 
     @Test func missingFilesAreNamed() {
