@@ -39,31 +39,47 @@ final class ConnectionCensus: Sendable {
     }
 }
 
-/// The budget of buffered request bodies. A lease gives its bytes back when the last holder lets it go: the connection
-/// while the body arrives, then the reply, so that bodies in use by handlers of vanished peers still count.
+/// The budget of buffered request bodies. A lease grows with what has arrived: were it as large as the length that a peer
+/// announces, a few dozen peers that send nothing could keep everybody else out. It gives its bytes back when the last holder
+/// lets it go: the connection while the body arrives, then the reply, so that bodies in use by handlers of vanished peers
+/// still count.
 final class BodyBudget: Sendable {
     private let left: Mutex<Int>
 
     init(bytes: Int) { left = Mutex(bytes) }
 
     final class Lease: Sendable {
-        private let bytes: Int
+        private let held: Mutex<Int>
         private let budget: BodyBudget
 
         fileprivate init(bytes: Int, budget: BodyBudget) {
-            self.bytes = bytes
+            held = Mutex(bytes)
             self.budget = budget
         }
 
-        deinit { budget.left.withLock { $0 += bytes } }
+        /// Makes the lease one of at least `bytes`; false, with nothing changed, if so much is not left.
+        func grow(to bytes: Int) -> Bool {
+            held.withLock { held in
+                guard bytes > held else { return true }
+                guard budget.take(bytes - held) else { return false }
+                held = bytes
+                return true
+            }
+        }
+
+        deinit {
+            let bytes = held.withLock { $0 }
+            budget.left.withLock { $0 += bytes }
+        }
     }
 
-    func reserve(_ bytes: Int) -> Lease? {
-        let granted = left.withLock { left in
+    func reserve(_ bytes: Int) -> Lease? { take(bytes) ? Lease(bytes: bytes, budget: self) : nil }
+
+    private func take(_ bytes: Int) -> Bool {
+        left.withLock { left in
             guard bytes >= 0, bytes <= left else { return false }
             left -= bytes
             return true
         }
-        return granted ? Lease(bytes: bytes, budget: self) : nil
     }
 }

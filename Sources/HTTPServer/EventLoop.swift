@@ -12,6 +12,8 @@ struct ServerContext: Sendable {
     let report: @Sendable (HTTPServerEvent) -> Void
     let census: ConnectionCensus
     let budget: BodyBudget
+    /// The same for answers on their way out.
+    let answers: BodyBudget
     let mailboxes: [LoopMailbox]
 }
 

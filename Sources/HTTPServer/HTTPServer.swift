@@ -97,7 +97,8 @@ public final class HTTPServer: Sendable {
         let context = ServerContext(
             limits: configuration.limits, exempt: configuration.exemptPrefixes, handler: handler, report: events,
             census: ConnectionCensus(limits: configuration.limits),
-            budget: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes)
+            budget: BodyBudget(bytes: configuration.limits.bufferedBodies),
+            answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes)
         var threads: [LoopThread] = []
         // The first loop, which owns the listeners, starts last, so that nothing is accepted for a loop without thread.
         for (index, epoll) in opened.epolls.enumerated().reversed() {

@@ -27,6 +27,8 @@ final class ServerConnection {
         let head: HTTP1RequestHead
         let start: ContinuousClock.Instant
         var lease: BodyBudget.Lease?
+        /// The most that the body can come to.
+        var bodyBound = 0
         var requestBytes = 0
         var cancellation: HTTPCancellation?
     }
@@ -36,6 +38,7 @@ final class ServerConnection {
         let status: Int
         let bytes: Int
         let closes: Bool
+        let lease: BodyBudget.Lease?
     }
 
     let id: UInt64
@@ -58,6 +61,8 @@ final class ServerConnection {
     private var drained = 0
     private var peerEnded = false
     private var mask = UInt32(CLINUX_READ)
+    /// How far the lease of a body is ahead of what has arrived.
+    private static let leaseStep = 16 * 1024
 
     init(id: UInt64, transport: any ByteTransport, peer: SocketAddress, censusKey: UInt64?, loop: EventLoop) {
         self.id = id
@@ -184,6 +189,10 @@ final class ServerConnection {
                         read(failed: false)
                         continue
                     }
+                    guard leaseCoversBody() else {
+                        refuse(.bodyBudget, status: 503, early: true)
+                        break steps
+                    }
                     noteWaiting()
                     break steps
                 case .head(let head): try begin(head)
@@ -223,10 +232,12 @@ final class ServerConnection {
             let bound = max(0, limit)
             if head.framing != .none {
                 if let length = head.head.contentLength, length > bound { throw .bodyTooLarge }
-                guard let lease = loop.context.budget.reserve(head.head.contentLength ?? bound) else {
+                let most = head.head.contentLength ?? bound
+                guard let lease = loop.context.budget.reserve(min(most, Self.leaseStep)) else {
                     return refuse(.bodyBudget, status: 503, early: true)
                 }
                 current?.lease = lease
+                current?.bodyBound = most
             }
             try parser.readBody(limit: bound)
             let end = loop.now.advanced(by: limits.bodyTime)
@@ -239,6 +250,12 @@ final class ServerConnection {
         }
     }
 
+    /// Whether the budget has room for what has arrived of a body, and a little more.
+    private func leaseCoversBody() -> Bool {
+        guard case .body = phase, let current, let lease = current.lease else { return true }
+        return lease.grow(to: min(current.bodyBound, parser.bodyBytes + Self.leaseStep))
+    }
+
     private func startBodyWindow(end: ContinuousClock.Instant) {
         windowStart = parser.bodyBytes
         deadline = min(end, loop.now.advanced(by: limits.bodyProgressTime))
@@ -248,6 +265,7 @@ final class ServerConnection {
 
     private func handle(_ body: [UInt8]) {
         guard var current else { return close() }
+        if let lease = current.lease, !lease.grow(to: body.count) { return refuse(.bodyBudget, status: 503) }
         let cancellation = HTTPCancellation()
         let lease = current.lease
         current.requestBytes = body.count
@@ -272,7 +290,12 @@ final class ServerConnection {
 
     private func refuse(_ reason: HTTPRefusal, status: Int, early: Bool = false) {
         report(.refused(reason))
-        respond(HTTPResponse(status: status), early: early)
+        respond(Self.refusal(status), early: early)
+    }
+
+    private static func refusal(_ status: Int) -> HTTPResponse {
+        // Spread, so that peers refused together do not come back together.
+        HTTPResponse(status: status, fields: status == 503 ? ["retry-after": "\(Int.random(in: 1...5))"] : [:])
     }
 
     /// Queues the answer and starts to write it. `early`: the request was not read to its end, so the connection closes.
@@ -282,6 +305,15 @@ final class ServerConnection {
         if response.body.count > limits.responseBody {
             report(.refused(.responseTooLarge))
             response = HTTPResponse(status: 500)
+        }
+        var lease: BodyBudget.Lease?
+        if response.body.count > Self.leaseStep {
+            // Peers that do not take their answers must not fill the memory with them.
+            lease = loop.context.answers.reserve(response.body.count)
+            if lease == nil {
+                report(.refused(.bodyBudget))
+                response = Self.refusal(503)
+            }
         }
         let closes = early || loop.isShuttingDown || !(current?.head.keepsAlive ?? false)
         let minorVersion = current?.head.minorVersion ?? 1
@@ -304,7 +336,7 @@ final class ServerConnection {
             output.append(head)
             output.append(body)
         }
-        answer = Answer(status: response.status, bytes: body.count, closes: closes)
+        answer = Answer(status: response.status, bytes: body.count, closes: closes, lease: lease)
         phase = .writing
         startWriteWindow()
         flush()
@@ -331,7 +363,8 @@ final class ServerConnection {
                 duration: current.map { $0.start.duration(to: .now) } ?? .zero))
         self.answer = nil
         current = nil
-        if answer.closes {
+        // The answer may have been under way already when the server was told to stop.
+        if answer.closes || loop.isShuttingDown {
             transport.endWriting()
             phase = .draining
             drained = 0

@@ -10,6 +10,8 @@ public struct ServiceOptions: Sendable {
     public var keyBody = 12 << 20
     /// Body of `/queries`, which may carry evaluation keys; 413 above.
     public var queriesBody = 12 << 20
+    /// Answer of `/queries`, which the front takes up to this size; 400 above.
+    public var answerBody = 16 << 20
     /// Names in one `/config`; 400 above.
     public var useCasesPerRequest = 64
     /// Bytes of a name in `/config`; 400 above.

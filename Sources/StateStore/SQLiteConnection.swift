@@ -182,6 +182,8 @@ final class SQLiteConnection {
         case SQLITE_CANTOPEN: .cannotOpen(path: path, reason: String(cString: sqlite3_errstr(code)))
         // A read that ends early: the file is shorter than it says.
         case SQLITE_IOERR where code == SQLITE_IOERR | (2 << 8): .corrupt(path: path)
+        // The index of the log cannot grow; that is memory on the disk.
+        case SQLITE_IOERR where code == SQLITE_IOERR | (19 << 8): .diskFull(path: path)
         default: .database(code: code, meaning: String(cString: sqlite3_errstr(code)))
         }
     }

@@ -164,6 +164,55 @@ import Testing
         for _ in 0..<5 { #expect(try client.send(request).status == 200, "each answer gives the budget back") }
     }
 
+    /// Peers that announce long bodies and send nothing keep nobody out; what has arrived counts.
+    @Test(arguments: ["Content-Length: 1000000", "Transfer-Encoding: chunked"])
+    func announcedBodiesHoldNoBudget(framing: String) throws {
+        var limits = HTTPLimits()
+        limits.bufferedBodies = 1_000_000
+        let server = try TestServer(ClosureHandler(admit: { _ in .readBody(limit: 1_000_000) }), limits: limits)
+        var holders: [RawPeer] = []
+        for _ in 0..<8 {
+            var holder = try server.peer()
+            holder.send("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n\(framing)\r\n\r\n")
+            #expect(holder.receive(until: "100 Continue\r\n\r\n").contains("100 Continue"))
+            holders.append(holder)
+        }
+        let client = try server.client()
+        let request = HTTPRequest(method: "POST", path: "/", body: [UInt8](repeating: 0, count: 600_000))
+        #expect(try client.send(request).status == 200)
+        // Half of a body that has really come is in the way of the next one.
+        let half = framing.hasPrefix("T") ? "7a120\r\n" : ""
+        holders[0].send(Array(half.utf8) + [UInt8](repeating: 0, count: 500_000))
+        // The refusal comes while the client still sends, so it may see a broken connection instead of it.
+        #expect(
+            waitUntil {
+                _ = try? client.send(request)
+                return server.log.events.contains(.refused(.bodyBudget))
+            })
+        for index in holders.indices { holders[index].close() }
+        #expect(waitUntil { (try? client.send(request))?.status == 200 })
+    }
+
+    /// Answers that nobody takes are bounded too.
+    @Test func waitingAnswersAreBounded() throws {
+        var limits = HTTPLimits()
+        limits.bufferedBodies = 20 << 20
+        let body = [UInt8](repeating: 97, count: 12 << 20)  // more than the sockets take
+        let server = try TestServer(
+            ClosureHandler(serve: { _, reply in reply.send(HTTPResponse(status: 200, body: body)) }), limits: limits)
+        var holder = try server.peer()
+        holder.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        #expect(holder.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+        let client = try server.client()
+        let refused = try client.send(HTTPRequest(method: "GET", path: "/"))
+        #expect(refused.status == 503 && refused.fields["retry-after"] != nil)
+        holder.close()
+        #expect(waitUntil { (try? client.send(HTTPRequest(method: "GET", path: "/")))?.status == 200 })
+        for _ in 0..<3 {
+            #expect(try client.send(HTTPRequest(method: "GET", path: "/")).status == 200, "each answer gives it back")
+        }
+    }
+
     @Test func connectionLimitPausesAccepting() throws {
         var limits = HTTPLimits()
         limits.connections = 2
@@ -204,6 +253,29 @@ import Testing
         stopping.join()
         let log = server.log.events
         #expect(log.filter { $0 == .connectionAccepted }.count == log.filter { $0 == .connectionClosed }.count)
+    }
+
+    /// An answer that was under way when the server was told to stop ends its connection, though it did not say so.
+    @Test func shutdownEndsAConnectionAfterItsAnswer() throws {
+        let isSent = Mutex(false)
+        let body = [UInt8](repeating: 97, count: 12 << 20)  // more than the sockets take
+        let server = try TestServer(
+            ClosureHandler(serve: { _, reply in
+                reply.send(HTTPResponse(status: 200, body: body))
+                isSent.withLock { $0 = true }
+            }), threads: 1)
+        var peer = try server.peer()
+        defer { peer.close() }
+        peer.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        #expect(waitUntil { isSent.withLock { $0 } })
+        let stopping = TestThread { server.server.shutdown(drain: .seconds(20)) }
+        // What is read is less than the answer, so the server is still writing when it stops listening.
+        #expect(peer.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+        #expect(waitUntil { (try? server.client().send(HTTPRequest(method: "GET", path: "/"))) == nil })
+        let rest = peer.receive()
+        #expect(rest.utf8.count > 1 << 20 && !rest.hasSuffix(">"), "the answer is whole, and the connection ends")
+        peer.close()
+        stopping.join()
     }
 
     @Test func shutdownIsForcedAtItsEnd() throws {

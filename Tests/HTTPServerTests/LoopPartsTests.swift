@@ -42,6 +42,10 @@ import Testing
         #expect(lease != nil)
         #expect(budget.reserve(5) == nil)
         #expect(budget.reserve(-1) == nil)
+        #expect(lease?.grow(to: 11) == false)
+        #expect(budget.reserve(5) == nil && budget.reserve(4) != nil, "a lease that cannot grow stays as it was")
+        #expect(lease?.grow(to: 9) == true && lease?.grow(to: 2) == true)
+        #expect(budget.reserve(2) == nil)
         lease = nil
         #expect(budget.reserve(10) != nil)
     }

@@ -58,6 +58,16 @@ struct LookupServerTests {
         #expect(!FileManager.default.fileExists(atPath: folder + "/serving.json"))
     }
 
+    @Test("a served version that cannot be recorded is served all the same")
+    func fullDisk() throws {
+        let subject = try ServiceUnderTest()
+        // A folder that is not there stands for a disk that takes nothing.
+        let running = try RunningServer(dataFolder: folder + "/absent") { subject.snapshot }
+        #expect(running.log.lines.contains { $0.hasPrefix("ready: ") })
+        #expect(running.log.lines.contains { $0.contains("could not be recorded") })
+        #expect(try running.client().send(HTTPRequest(method: "GET", path: "/config")).status == 405)
+    }
+
     @Test("exchanging snapshots under load loses no request")
     func swapUnderLoad() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }

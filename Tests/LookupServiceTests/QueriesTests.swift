@@ -45,6 +45,22 @@ struct QueriesTests {
         }
     }
 
+    @Test("a batch whose answer would be too long is refused, and not as our mistake")
+    func answerTooLong() throws {
+        var options = ServiceOptions()
+        try upload()
+        let request = try device.query(ServiceUnderTest.number).request
+        options.answerBody = subject.call("/queries", device.requests(request)).body.count + 20
+        let strict = try ServiceUnderTest(options: options)
+        let other = try TestDevice(strict.identity)
+        try #require(strict.call("/key", other.upload).status == 200)
+        let one = other.requests(try other.query(ServiceUnderTest.number).request)
+        #expect(strict.call("/queries", one).status == 200)
+        let answer = strict.call("/queries", Requests(requests: one.requests + one.requests))
+        #expect(answer.status == 400)
+        #expect(String(decoding: answer.body, as: UTF8.self) == "{\"error\":{\"message\":\"Invalid request\"}}")
+    }
+
     @Test("a batch over two use cases is answered in its order")
     func batch() throws {
         try upload()

@@ -188,6 +188,14 @@ struct SQLiteHostilityTests {
         #expect(bytes(of: path) == text)
     }
 
+    @Test("a full disk is called so, also where the index of the log finds no room")
+    func fullDiskByItsCodes() {
+        for code: Int32 in [13, 10 | (19 << 8)] {
+            #expect(SQLiteConnection.error(code, path: "p") == .diskFull(path: "p"), "code \(code)")
+        }
+        #expect(SQLiteConnection.error(10, path: "p") != .diskFull(path: "p"))
+    }
+
     @Test("a full disk: nothing of that call is stored, everything before stays, and a smaller one still fits")
     func diskFull() throws {
         let store = try SQLiteEvaluationKeyStore(path: folder.file())

@@ -106,10 +106,17 @@ public struct DirectoryVersions: Sendable {
     }
 
     /// Removes what a build left that did not come to its end: drafts, and versions behind the current one that were never
-    /// published. Only for the holder of the lock.
+    /// published. Where the name of the current one is damaged (it is no name, or there is no such version) it cannot be told
+    /// which those are, and every version stays. Only for the holder of the lock.
     func removeLeftovers() throws -> [String] {
         var removed: [String] = []
-        let currentNumber = try current().flatMap { BuildManifest.number(ofVersion: $0) } ?? 0
+        var currentNumber = Int.max
+        do {
+            let name = try current()
+            if name.map({ DiskFolder.exists(folder(of: $0)) }) ?? true {
+                currentNumber = name.flatMap { BuildManifest.number(ofVersion: $0) } ?? 0
+            }
+        } catch {}
         let serving = serving()?.version
         for name in DiskFolder.names(versionsFolder) where name != serving {
             let number = BuildManifest.number(ofVersion: name)

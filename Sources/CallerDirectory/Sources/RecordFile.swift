@@ -123,6 +123,7 @@ enum RecordFrameError: Error, Sendable, Equatable, CustomStringConvertible {
     case truncated
     case varintTooLong
     case wireType(UInt8)
+    case fieldNumberZero
     case recordTooLong(UInt64)
     case unreadable(FileReadError)
 
@@ -131,6 +132,7 @@ enum RecordFrameError: Error, Sendable, Equatable, CustomStringConvertible {
         case .truncated: return "the file ends inside a record"
         case .varintTooLong: return "a length of more than ten bytes"
         case .wireType(let type): return "wire type \(type)"
+        case .fieldNumberZero: return "a field with the number 0, as a file of zeros has"
         case .recordTooLong(let length): return "a record of \(length) bytes, at most \(RecordFiles.recordBytesAtMost) are read"
         case .unreadable(let error): return error.description
         }
@@ -180,6 +182,7 @@ struct RecordFrames {
     mutating func next() throws(RecordFrameError) -> [UInt8]? {
         while let first = try byte() {
             let tag = try varint(first: first)
+            guard tag >> 3 != 0 else { throw .fieldNumberZero }
             switch (tag & 7, tag >> 3) {
             case (2, 1):
                 let length = try varint()

@@ -78,7 +78,7 @@ public final class LookupServer: Sendable {
         do {
             let snapshot = try load()
             service.swap(to: snapshot)
-            try recordServing(snapshot.version)
+            noteServing(snapshot.version)
             service.log.write(
                 "ready: listening on \(addresses.map(\.description).joined(separator: ", ")), version \(snapshot.version)")
         } catch {
@@ -103,12 +103,7 @@ public final class LookupServer: Sendable {
         }
         service.swap(to: snapshot)
         service.note("reloaded: version \(snapshot.version)")
-        do {
-            try recordServing(snapshot.version)
-        } catch {
-            // Only `build --wait` asks for it.
-            service.note("the served version could not be recorded: \(error)")
-        }
+        noteServing(snapshot.version)
         return true
     }
 
@@ -158,8 +153,13 @@ public final class LookupServer: Sendable {
 
     private var versions: DirectoryVersions? { configuration.dataFolder.map { DirectoryVersions(data: $0) } }
 
-    private func recordServing(_ version: String) throws {
-        try versions?.recordServing(ServingRecord(pid: getpid(), version: version))
+    /// Says for `build --wait` what is served. A full disk is no reason not to serve what is there.
+    private func noteServing(_ version: String) {
+        do {
+            try versions?.recordServing(ServingRecord(pid: getpid(), version: version))
+        } catch {
+            service.note("the served version could not be recorded: \(error)")
+        }
     }
 
     /// Tells the store to let go of what is too old, again and again until the server has stopped.

@@ -187,6 +187,9 @@ final class QueryBatch: Sendable {
         }
         guard let complete else { return }
         let responses = complete.map { Response(kind: $0.map { .pir($0) }) }
-        call.succeed(Responses(responses: responses).encoded())
+        let body = Responses(responses: responses).encoded()
+        // A batch that asks for more than an answer may hold is the client's mistake, not ours.
+        guard body.count <= service.options.answerBody else { return call.refuse(.invalidRequest) }
+        call.succeed(body)
     }
 }

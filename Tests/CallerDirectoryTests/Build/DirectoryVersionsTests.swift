@@ -70,6 +70,25 @@ import Testing
         #expect(errorOf { try work.versions.publish("000009-0123456789abcdef") }?.kind == .noVersion)
     }
 
+    /// A damaged name of the current version neither stops the next build nor costs a version that is whole.
+    @Test(arguments: ["", "junk\n", "000001-0123456789abcdef\n", String(repeating: "x", count: 300)])
+    func damagedNameOfTheCurrentVersionIsMended(_ text: String) throws {
+        let work = try BuildWorkspace()
+        try work.write(sampleRows(20, bytes: 10))
+        let configuration = try work.configuration()
+        try work.build(configuration)
+        let second = try work.build(configuration).version
+        try Data(text.utf8).write(to: URL(fileURLWithPath: work.data + "/current"))
+        #expect(errorOf { _ = try LoadedDatabase.load(data: work.data) } != nil)
+        let error = errorOf { try work.build(configuration) { $0.stopsAt = { $0 == .publishing } } }
+        #expect(error?.kind == .interrupted)
+        #expect(work.versions.names.contains(second), "an unfinished build removes no version")
+        let third = try work.build(configuration)
+        #expect(third.notes.contains { $0.contains("everything is built") })
+        let current = try LoadedDatabase.load(data: work.data).current.name
+        #expect(current == third.version && current.hasPrefix("000003-"))
+    }
+
     @Test func nothingBuiltIsSaidSo() throws {
         let work = try BuildWorkspace()
         let error = errorOf { _ = try LoadedDatabase.load(data: work.data) }

@@ -67,6 +67,18 @@ import Testing
                 "callers.csv:4: expected \(CellValues.categoryExpected), got \"persn\""))
     }
 
+    /// What a disk leaves of a file after a power cut is no database without rows.
+    @Test func aFileOfZerosIsRefused() throws {
+        let workspace = try Workspace()
+        let path = try workspace.write("rows.binpb", String(repeating: "\0", count: 5000))
+        defer { withExtendedLifetime(workspace) {} }
+        let error = #expect(throws: SourceError.self) {
+            var reading = KeywordDatabaseReading(kind: .keyword, rows: KeywordRows())
+            try reading.read(path)
+        }
+        #expect(error?.description.contains("number 0") == true, "\(String(describing: error))")
+    }
+
     @Test func mergesDuplicatesByTheStatedRule() throws {
         let (table, report) = try read(
             "callers.csv",
