@@ -134,6 +134,8 @@ public struct LoadedDatabase: Sendable {
                     if shouldStop() { return }
                     let blocks = try? shard.verifyPayload(shouldStop: shouldStop)
                     guard blocks?.isEmpty != true else { continue }
+                    // A version that a build retired meanwhile has lost its name, not its mapping: it goes on answering.
+                    if blocks == nil, !DiskFolder.exists(shard.path) { continue }
                     onBad(BadShard(version: version.name, useCase: useCase.name, shard: index, blocks: blocks ?? []))
                 }
             }
