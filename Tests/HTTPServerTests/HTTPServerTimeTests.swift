@@ -153,7 +153,9 @@ import Testing
         limits.bufferedBodies = 1000
         let server = try TestServer(limits: limits)
         var holder = try server.peer()
-        holder.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 600\r\n\r\n")
+        holder.send("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 600\r\n\r\n")
+        // Admitted, so that the budget is his and not the client's.
+        #expect(holder.receive(until: "100 Continue\r\n\r\n").contains("100 Continue"))
         let client = try server.client()
         let request = HTTPRequest(method: "POST", path: "/", body: [UInt8](repeating: 0, count: 600))
         #expect(waitUntil { (try? client.send(request))?.status == 503 })
