@@ -56,14 +56,14 @@ struct ColumnEvaluation<Word: ResidueWord> {
         let first = (table * chunks + chunk) * shape.columns
         if let relinearization, let products = context.products {
             let poly = products.rows * n
-            for column in 0..<shape.columns {
-                let place = work.operands + column * 2 * poly
-                firstDimension(contents.layout.columns[first + column], table: table, place, place + poly)
-                lift(place, products, work)
-            }
+            firstDimension(
+                contents.layout.columns[first..<(first + shape.columns)], table: table, work.operands, columnStride: 2 * poly,
+                polyStride: poly)
+            for column in 0..<shape.columns { lift(work.operands + column * 2 * poly, products, work) }
             multiplyAndSum(table: table, products, relinearization, work)
         } else {
-            firstDimension(contents.layout.columns[first], table: table, work.scaled, work.scaled + l * n)
+            firstDimension(
+                contents.layout.columns[first..<(first + 1)], table: table, work.scaled, columnStride: 0, polyStride: l * n)
             for p in 0..<2 {
                 for i in 0..<l { Word.inverse(work.scaled + (p * l + i) * n, context.ring.tables[i]) }
             }
@@ -76,25 +76,51 @@ struct ColumnEvaluation<Word: ResidueWord> {
             })
     }
 
-    /// `Σ_a U[a]·plaintext(a)` of one column: L rows of values for both polynomials.
+    /// Bytes of selections that one pass over the columns keeps at hand: a part of the second-level cache.
+    private static var selectionBytes: Int { 128 << 10 }
+
+    /// `Σ_a U[a]·plaintext(a)` of columns that lie one after the other: L rows of values for both polynomials of each.
+    ///
+    /// A few tiles of the selections are used for all columns before the next ones, since all selections of a large shard
+    /// together are larger than the shard's column and than any cache.
     private func firstDimension(
-        _ column: ShardLayout.Column, table: Int, _ out0: UnsafeMutablePointer<Word>, _ out1: UnsafeMutablePointer<Word>
+        _ columns: ArraySlice<ShardLayout.Column>, table: Int, _ out: UnsafeMutablePointer<Word>, columnStride: Int,
+        polyStride: Int
     ) {
-        let count = column.rows.count
-        guard count > 0, let base = contents.base else {
-            out0.update(repeating: 0, count: l * n)
-            out1.update(repeating: 0, count: l * n)
+        let wordsPerResidue = 2 * shape.rows
+        let fitting = Self.selectionBytes / (wordsPerResidue * MemoryLayout<Word>.size * Word.tile)
+        // A power of two, so that groups divide the row.
+        let group = min(n, Word.tile << max(floorLog2(UInt64(max(fitting, 1))), 0))
+        for i in 0..<l {
+            let selections = selection.first[table] + i * n * wordsPerResidue
+            for start in stride(from: 0, to: n, by: group) {
+                for (number, column) in columns.enumerated() {
+                    let place = out + number * columnStride + i * n + start
+                    sum(
+                        column, row: i, start: start, count: group, selections + start * wordsPerResidue, place,
+                        place + polyStride)
+                }
+            }
+        }
+    }
+
+    /// Residues `start ..< start + count` of one row of one column.
+    private func sum(
+        _ column: ShardLayout.Column, row: Int, start: Int, count: Int, _ selections: UnsafePointer<Word>,
+        _ out0: UnsafeMutablePointer<Word>, _ out1: UnsafeMutablePointer<Word>
+    ) {
+        let present = column.rows.count
+        guard present > 0, let base = contents.base else {
+            out0.update(repeating: 0, count: count)
+            out1.update(repeating: 0, count: count)
             return
         }
-        let words = base.assumingMemoryBound(to: Word.self) + column.start
+        let words = base.assumingMemoryBound(to: Word.self) + column.start + (row * n + start) * present
         column.rows.withUnsafeBufferPointer { indices in
             guard let indices = indices.baseAddress else { return }
-            for i in 0..<l {
-                Word.innerProductRow(
-                    plaintexts: words + i * count * n, indices: indices, count: count,
-                    selection: selection.first[table] + i * shape.rows * 2 * n, selectionCount: shape.rows,
-                    out0: out0 + i * n, out1: out1 + i * n, n: n, moduli[i])
-            }
+            Word.innerProductRow(
+                plaintexts: words, indices: indices, count: present, selection: selections, selectionCount: shape.rows,
+                out0: out0, out1: out1, n: count, moduli[row])
         }
     }
 
