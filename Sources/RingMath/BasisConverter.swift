@@ -12,6 +12,8 @@ public struct BasisConverter<Word: ResidueWord>: Sendable {
     let weight: [(Word, Word)]
     /// `floor(2^(w−1+bits(s_i)) / s_i)`.
     let fraction: [Word]
+    /// `w − bits(s_i)`.
+    let shifts: [Int32]
     /// For each target: `(S/s_i)·R` for all i and then `−S·R`, Montgomery form.
     let columns: [[Word]]
 
@@ -29,6 +31,7 @@ public struct BasisConverter<Word: ResidueWord>: Sendable {
             let shift = m.bits - 1
             return m.value.dividingFullWidth((Word(1) << Word(shift), 0)).quotient
         }
+        shifts = from.map { Int32(Word.bitWidth - $0.bits) }
         columns = to.map { m in
             var column = from.indices.map { i in m.multiply(Self.product(from, except: i, modulo: m), m.r) }
             let whole = Self.product(from, except: -1, modulo: m)
@@ -57,7 +60,7 @@ public struct BasisConverter<Word: ResidueWord>: Sendable {
             Word.scale(input + i * inputStride, scratch + i * n, n: n, by: weight[i].0, weight[i].1, from[i])
         }
         let quotient = scratch + from.count * n
-        Word.quotientRow(scratch, stride: n, count: from.count, from, fraction, quotient, n: n)
+        Word.quotientRow(scratch, stride: n, count: from.count, shifts, fraction, quotient, n: n)
         for k in to.indices {
             columns[k].withUnsafeBufferPointer { column in
                 guard let base = column.baseAddress else { return }

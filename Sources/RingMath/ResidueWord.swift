@@ -65,9 +65,9 @@ where Magnitude == Self, Stride == Int {
     /// Centered residues of modulus `from` as residues of `q` below 2q.
     static func liftCentered(
         _ x: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, n: Int, from: Self, _ q: Modulus<Self>)
-    /// Nearest integer to `Σ z_i/s_i` for `count` rows z_i; `fraction` as in `BasisConverter`.
+    /// Nearest integer to `Σ z_i/s_i` for `count` rows z_i; `shifts` and `fraction` as in `BasisConverter`.
     static func quotientRow(
-        _ z: UnsafePointer<Self>, stride: Int, count: Int, _ from: [Modulus<Self>], _ fraction: [Self],
+        _ z: UnsafePointer<Self>, stride: Int, count: Int, _ shifts: [Int32], _ fraction: [Self],
         _ out: UnsafeMutablePointer<Self>, n: Int)
     /// `Σ z_i·column_i` for `count` rows and constants in Montgomery form, reduced.
     static func convertRow(

@@ -106,11 +106,10 @@ extension UInt32: ResidueWord {
 
     /// See `ResidueWord`.
     public static func quotientRow(
-        _ z: UnsafePointer<UInt32>, stride: Int, count: Int, _ from: [Modulus<UInt32>], _ fraction: [UInt32],
+        _ z: UnsafePointer<UInt32>, stride: Int, count: Int, _ shifts: [Int32], _ fraction: [UInt32],
         _ out: UnsafeMutablePointer<UInt32>, n: Int
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels32.quotientRow : RingKernels.Kernels32.quotientRow
-        let shifts = from.map { Int32(32 - $0.bits) }
         shifts.withUnsafeBufferPointer { s in
             fraction.withUnsafeBufferPointer { f in
                 guard let s = s.baseAddress, let f = f.baseAddress else { return }

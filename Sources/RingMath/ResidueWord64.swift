@@ -100,11 +100,10 @@ extension UInt64: ResidueWord {
 
     /// See `ResidueWord`.
     public static func quotientRow(
-        _ z: UnsafePointer<UInt64>, stride: Int, count: Int, _ from: [Modulus<UInt64>], _ fraction: [UInt64],
+        _ z: UnsafePointer<UInt64>, stride: Int, count: Int, _ shifts: [Int32], _ fraction: [UInt64],
         _ out: UnsafeMutablePointer<UInt64>, n: Int
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.quotientRow : RingKernels.Kernels64.quotientRow
-        let shifts = from.map { Int32(64 - $0.bits) }
         shifts.withUnsafeBufferPointer { s in
             fraction.withUnsafeBufferPointer { f in
                 guard let s = s.baseAddress, let f = f.baseAddress else { return }
