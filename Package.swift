@@ -26,7 +26,10 @@ let package = Package(
         .target(name: "RingKernels", swiftSettings: [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))]),
         .target(
             name: "RingKernelsAVX2",
-            swiftSettings: [.unsafeFlags(["-Ounchecked"], .when(configuration: .release)), .unsafeFlags(["-Xcc", "-mavx2"])]),
+            swiftSettings: [
+                .unsafeFlags(["-Ounchecked"], .when(configuration: .release)), .unsafeFlags(["-Xcc", "-mavx2"]),
+                .define("RING_KERNELS_AVX2"),
+            ]),
         .target(name: "CProcessor"),
         .target(
             name: "RingMath", dependencies: ["RingKernels", "RingKernelsAVX2", "CProcessor"], swiftSettings: acrossRooms),

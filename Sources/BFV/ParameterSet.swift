@@ -78,11 +78,11 @@ public struct ParameterSet: Sendable, Equatable, Hashable {
         try require(degree >= 8 && degree <= 32768 && degree & (degree - 1) == 0, "degree must be a power of two in 8 … 32768")
         try require((1...32).contains(coefficientModuli.count), "1 to 32 coefficient moduli expected")
         try require(Set(coefficientModuli).count == coefficientModuli.count, "coefficient moduli must differ")
-        let limit = UInt64(1) << 62
+        let limit = UInt64(1) << 60
         try require(plaintextModulus >= 2 && isPrime(plaintextModulus), "plaintext modulus must be prime")
         for q in coefficientModuli {
             try require(q > plaintextModulus, "every coefficient modulus must exceed the plaintext modulus")
-            try require(q < limit, "coefficient modulus must be below 2^62")
+            try require(q < limit, "coefficient modulus must be below 2^60")
             try require(q % (2 * UInt64(degree)) == 1, "coefficient modulus must be 1 modulo twice the degree")
             try require(isPrime(q), "coefficient modulus must be prime")
         }

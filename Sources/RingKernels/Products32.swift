@@ -249,6 +249,19 @@ extension Kernels32 {
     ) {
         let half = Lanes(repeating: from / 2)
         let fromV = Lanes(repeating: from)
+        if offset <= 2 &* q {
+            let shift = Lanes(repeating: offset &- from)
+            let signedHalf = unsafeBitCast(half, to: SIMD8<Int32>.self)
+            var i = 0
+            while i < n {
+                let v = load(x, i)
+                // Residues are below 2^31: the signed comparison is the cheap one.
+                let upper = unsafeBitCast(v, to: SIMD8<Int32>.self) .> signedHalf
+                store(v.replacing(with: v &+ shift, where: upper), out, i)
+                i &+= 8
+            }
+            return
+        }
         let (offsetV, qv) = (Lanes(repeating: offset), Lanes(repeating: q))
         let (oneV, unit) = (Lanes(repeating: one), Lanes(repeating: 1))
         var i = 0

@@ -26,12 +26,15 @@ extension Kernels64 {
         reduceOnce(mulShoup(s.redc(q, qInverse), r, rShoup, q), q)
     }
 
-    /// See `Kernels32.keySwitchRow`; digits in [0, 2q), `count·2q² < 2^127`.
+    /// See `Kernels32.keySwitchRow`; digits in [0, 2q), keys as they are, `count·3·2^bits(q) < 2^64`.
     public static func keySwitchRow(
         _ digits: UnsafePointer<UInt64>, _ digitStride: Int, _ key: UnsafePointer<UInt64>, _ keyStride: Int, _ polyStride: Int,
         _ count: Int, _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int,
-        _ q: UInt64, _ qInverse: UInt64, _ one: UInt64
+        _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64
     ) {
+        #if RING_KERNELS_AVX2
+            if n >= 8 { return keySwitchVectors(digits, digitStride, key, keyStride, polyStride, count, out0, out1, n, q) }
+        #endif
         for i in 0..<n {
             var s0 = Sum()
             var s1 = Sum()
@@ -40,8 +43,8 @@ extension Kernels64 {
                 s0.add(d, key[j &* keyStride &+ i])
                 s1.add(d, key[j &* keyStride &+ polyStride &+ i])
             }
-            out0[i] = reduceOnce(mulShoup(s0.redc(q, qInverse), 1, one, q), q)
-            out1[i] = reduceOnce(mulShoup(s1.redc(q, qInverse), 1, one, q), q)
+            out0[i] = scaleBack(s0, q, qInverse, r, rShoup)
+            out1[i] = scaleBack(s1, q, qInverse, r, rShoup)
         }
     }
 
@@ -52,6 +55,9 @@ extension Kernels64 {
         _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int,
         _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64, _ flush: Int
     ) {
+        #if RING_KERNELS_AVX2
+            if n >= 8 { return innerProductVectors(plaintexts, indices, count, selection, selectionCount, out0, out1, n, q) }
+        #endif
         var i = 0
         while i < n {
             let block = plaintexts + i &* count
@@ -88,6 +94,9 @@ extension Kernels64 {
         _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ out2: UnsafeMutablePointer<UInt64>,
         _ n: Int, _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64, _ flush: Int
     ) {
+        #if RING_KERNELS_AVX2
+            if n >= 8 { return tensorVectors(a, aStride, aPoly, b, bStride, bPoly, count, out0, out1, out2, n, q) }
+        #endif
         for i in 0..<n {
             var (t0, t1, t2): (UInt64, UInt64, UInt64) = (0, 0, 0)
             var start = 0
@@ -122,6 +131,9 @@ extension Kernels64 {
         _ even: UnsafeMutablePointer<UInt64>, _ odd: UnsafeMutablePointer<UInt64>, _ scratch: UnsafeMutablePointer<UInt64>,
         _ n: Int, _ q: UInt64
     ) {
+        #if RING_KERNELS_AVX2
+            if n >= 8 { return splitPermutedVectors(a, sum, permutation, monomial, monomialShoup, even, odd, scratch, n, q) }
+        #endif
         for i in 0..<n { scratch[i] = reduceOnce(a[i] &+ sum[i], q) }
         for i in 0..<n {
             let x = a[i]
@@ -137,6 +149,9 @@ extension Kernels64 {
         _ monomial: UnsafePointer<UInt64>, _ monomialShoup: UnsafePointer<UInt64>,
         _ even: UnsafeMutablePointer<UInt64>, _ odd: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
     ) {
+        #if RING_KERNELS_AVX2
+            if n >= 8 { return splitVectors(a, t, monomial, monomialShoup, even, odd, n, q) }
+        #endif
         for i in 0..<n {
             let (x, y) = (a[i], t[i])
             even[i] = reduceOnce(x &+ y, q)
@@ -148,6 +163,9 @@ extension Kernels64 {
     public static func scale(
         _ x: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ w: UInt64, _ ws: UInt64, _ q: UInt64
     ) {
+        #if RING_KERNELS_AVX2
+            if n >= 8 { return scaleVectors(x, out, n, w, ws, q) }
+        #endif
         for i in 0..<n { out[i] = reduceOnce(mulShoup(x[i], w, ws, q), q) }
     }
 
@@ -156,6 +174,9 @@ extension Kernels64 {
         _ x: UnsafePointer<UInt64>, _ y: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, _ n: Int,
         _ w: UInt64, _ ws: UInt64, _ q: UInt64
     ) {
+        #if RING_KERNELS_AVX2
+            if n >= 8 { return subtractAndScaleVectors(x, y, out, n, w, ws, q) }
+        #endif
         for i in 0..<n { out[i] = reduceOnce(mulShoup(x[i] &- y[i] &+ 2 &* q, w, ws, q), q) }
     }
 
@@ -165,6 +186,13 @@ extension Kernels64 {
         _ q: UInt64, _ offset: UInt64, _ one: UInt64
     ) {
         let half = from / 2
+        if offset <= 2 &* q {
+            for i in 0..<n {
+                let v = x[i]
+                out[i] = v > half ? v &+ offset &- from : v
+            }
+            return
+        }
         for i in 0..<n {
             let v = x[i]
             let shifted = v &+ offset
@@ -172,30 +200,43 @@ extension Kernels64 {
         }
     }
 
+    /// High half of `x·y`, at most two too small: what vectors of four work out, so that both builds round alike.
+    @inline(__always) static func roughHighHalf(_ x: UInt64, _ y: UInt64) -> UInt64 {
+        let (x1, y1) = (x &>> 32, y &>> 32)
+        return x1 &* y1 &+ ((x1 &* (y & 0xffff_ffff)) &>> 32) &+ (((x & 0xffff_ffff) &* y1) &>> 32)
+    }
+
     /// See `Kernels32.quotientRow`; `fractions`: `floor(2^(63+bits) / s_i)`, at most eight rows.
     public static func quotientRow(
         _ z: UnsafePointer<UInt64>, _ stride: Int, _ count: Int, _ shifts: UnsafePointer<Int32>,
         _ fractions: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, _ n: Int
     ) {
+        #if RING_KERNELS_AVX2
+            if n >= 8 { return quotientVectors(z, stride, count, shifts, fractions, out, n) }
+        #endif
         for i in 0..<n {
             var sum: UInt64 = 1 &<< 58
             for j in 0..<count {
                 let v = z[j &* stride &+ i] &<< UInt64(truncatingIfNeeded: shifts[j])
-                sum = sum &+ (v.multipliedFullWidth(by: fractions[j]).high &>> 4)
+                sum = sum &+ (roughHighHalf(v, fractions[j]) &>> 4)
             }
             out[i] = sum &>> 59
         }
     }
 
-    /// See `Kernels32.convertRow`.
+    /// See `Kernels32.convertRow`; constants as they are, rows below 2^60, `one`: `floor(2^64 / q)`.
     public static func convertRow(
         _ z: UnsafePointer<UInt64>, _ stride: Int, _ count: Int, _ column: UnsafePointer<UInt64>,
-        _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64, _ qInverse: UInt64, _ one: UInt64
+        _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64,
+        _ one: UInt64
     ) {
+        #if RING_KERNELS_AVX2
+            if n >= 8, count <= 7 { return convertVectors(z, stride, count, column, out, n, q, one) }
+        #endif
         for i in 0..<n {
             var s = Sum()
             for j in 0..<count { s.add(z[j &* stride &+ i], column[j]) }
-            out[i] = reduceOnce(mulShoup(s.redc(q, qInverse), 1, one, q), q)
+            out[i] = scaleBack(s, q, qInverse, r, rShoup)
         }
     }
 

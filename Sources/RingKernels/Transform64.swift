@@ -1,4 +1,4 @@
-// Negacyclic number-theoretic transform for moduli below 2^62 in 64-bit words (spec bfv.md 2.2), the same lazy
+// Negacyclic number-theoretic transform for moduli below 2^60 in 64-bit words (spec bfv.md 2.2), the same lazy
 // butterflies as in Transform32.swift with the high half of a 64 x 64 product.
 
 /// Kernels on rows of 64-bit residues.
@@ -28,9 +28,15 @@ public enum Kernels64 {
     }
 
     /// Forward transform in place. Input in [0, 4q), output in [0, q), bit-reversed order; `n` a power of two, at least 2.
+    ///
+    /// - `packed`, `tail`: twiddles as the vectors of the AVX2 build read them (see `NTTTable`).
     public static func forward(
-        _ x: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64, _ w: UnsafePointer<UInt64>, _ ws: UnsafePointer<UInt64>
+        _ x: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64, _ w: UnsafePointer<UInt64>, _ ws: UnsafePointer<UInt64>,
+        _ packed: UnsafePointer<UInt64>, _ tail: UnsafePointer<UInt64>
     ) {
+        #if RING_KERNELS_AVX2
+            if n >= 64 { return forwardVectors(x, n, q, packed, tail) }
+        #endif
         var m = 1
         var h = n / 2
         while h >= 2 {
@@ -74,8 +80,12 @@ public enum Kernels64 {
     ///
     /// Entry 0 of `w` holds `1/n` and entry 1 `ψ^−brv(1)/n`.
     public static func inverse(
-        _ x: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64, _ w: UnsafePointer<UInt64>, _ ws: UnsafePointer<UInt64>
+        _ x: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64, _ w: UnsafePointer<UInt64>, _ ws: UnsafePointer<UInt64>,
+        _ packed: UnsafePointer<UInt64>, _ tail: UnsafePointer<UInt64>
     ) {
+        #if RING_KERNELS_AVX2
+            if n >= 64 { return inverseVectors(x, n, q, packed, tail) }
+        #endif
         var m = n / 2
         var h = 1
         while m >= 4 {

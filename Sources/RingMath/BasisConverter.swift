@@ -14,7 +14,7 @@ public struct BasisConverter<Word: ResidueWord>: Sendable {
     let fraction: [Word]
     /// `w − bits(s_i)`.
     let shifts: [Int32]
-    /// For each target: `(S/s_i)·R` for all i and then `−S·R`, Montgomery form.
+    /// For each target: `S/s_i` for all i and then `−S`, in the form of `Modulus.factor`.
     let columns: [[Word]]
 
     /// - `multiplier`: a constant that every x is multiplied with first (1, or t when scaling down a product).
@@ -33,9 +33,9 @@ public struct BasisConverter<Word: ResidueWord>: Sendable {
         }
         shifts = from.map { Int32(Word.bitWidth - $0.bits) }
         columns = to.map { m in
-            var column = from.indices.map { i in m.multiply(Self.product(from, except: i, modulo: m), m.r) }
+            var column = from.indices.map { i in m.factor(Self.product(from, except: i, modulo: m)) }
             let whole = Self.product(from, except: -1, modulo: m)
-            column.append(m.multiply(m.negate(whole), m.r))
+            column.append(m.factor(m.negate(whole)))
             return column
         }
     }

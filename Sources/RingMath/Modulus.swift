@@ -1,7 +1,7 @@
 // A prime modulus with the constants that the kernels need, and plain modular arithmetic for set-up work.
 // Spec: bfv.md 1.2 (primality), 2.3 (roots), 8.4 (lazy sums).
 
-/// A prime modulus below 2^30 in 32-bit words or 2^62 in 64-bit words, with its precomputed constants.
+/// A prime modulus below 2^30 in 32-bit words or 2^60 in 64-bit words, with its precomputed constants.
 public struct Modulus<Word: ResidueWord>: Sendable, Equatable {
     /// The modulus itself, odd.
     public let value: Word
@@ -18,6 +18,9 @@ public struct Modulus<Word: ResidueWord>: Sendable, Equatable {
     let r64Shoup: UInt64
     let one64: UInt64
 
+    /// Moduli have at most so many bits, so that the kernels' lazy values fit the word.
+    public static var greatestBits: Int { Word.bitWidth == 32 ? 30 : 60 }
+
     /// Bits of the modulus: `ceilLog2(q)` for these odd numbers.
     public var bits: Int { Word.bitWidth - value.leadingZeroBitCount }
 
@@ -25,7 +28,7 @@ public struct Modulus<Word: ResidueWord>: Sendable, Equatable {
     ///
     /// Throws `RingError.badModulus` for an even one, or one that leaves no room for lazy values in `Word`.
     public init(_ q: UInt64) throws {
-        guard q >= 3, q & 1 == 1, q < (UInt64(1) << UInt64(Word.bitWidth - 2)) else {
+        guard q >= 3, q & 1 == 1, q < UInt64(1) << UInt64(Self.greatestBits) else {
             throw RingError.badModulus(q)
         }
         value = Word(truncatingIfNeeded: q)

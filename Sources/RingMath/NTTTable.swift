@@ -16,6 +16,8 @@ public final class NTTTable<Word: ResidueWord>: @unchecked Sendable {
     let backwardShoup: UnsafePointer<Word>
     let forwardTail: UnsafePointer<Word>
     let backwardTail: UnsafePointer<Word>
+    let forwardPacked: UnsafePointer<Word>
+    let backwardPacked: UnsafePointer<Word>
 
     /// Builds the tables.
     ///
@@ -30,7 +32,7 @@ public final class NTTTable<Word: ResidueWord>: @unchecked Sendable {
         self.degree = degree
         self.modulus = modulus
         root = psi
-        let words = 4 * degree + 2 * 3 * degree
+        let words = 4 * degree + 2 * 4 * degree
         storage = .allocate(capacity: words)
         storage.initialize(repeating: 0, count: words)
         let (f, fs) = (storage, storage + degree)
@@ -53,11 +55,18 @@ public final class NTTTable<Word: ResidueWord>: @unchecked Sendable {
             fs[i] = modulus.shoup(f[i])
             bs[i] = modulus.shoup(b[i])
         }
-        let (ft, bt) = (storage + 4 * degree, storage + 7 * degree)
+        let (ft, bt) = (storage + 4 * degree, storage + 8 * degree)
+        var (fp, bp) = (ft, bt)
         if Word.bitWidth == 32, degree >= 16 {
             Self.layTail(ft, f, fs, degree)
             Self.layTail(bt, b, bs, degree)
+        } else if Word.bitWidth == 64, degree >= 16 {
+            (fp, bp) = (ft + 3 * degree / 2, bt + 3 * degree / 2)
+            Self.layTail64(ft, fp, f, fs, degree)
+            Self.layTail64(bt, bp, b, bs, degree)
         }
+        forwardPacked = UnsafePointer(fp)
+        backwardPacked = UnsafePointer(bp)
         forward = UnsafePointer(f)
         forwardShoup = UnsafePointer(fs)
         backward = UnsafePointer(b)
@@ -82,6 +91,29 @@ public final class NTTTable<Word: ResidueWord>: @unchecked Sendable {
                 (t[16 + lane], t[24 + lane]) = (w[two], ws[two])
                 (t[32 + lane], t[40 + lane]) = (w[one], ws[one])
             }
+        }
+    }
+
+    /// Twiddles of 64-bit words as vectors of four read them: those of the stages with distance 2 and 1 for sixteen residues,
+    /// 24 words, lanes in the order that transposing four blocks gives; and for every earlier stage four words each (the
+    /// twiddle, the same with its halves exchanged, its companion, the high half of that), to be spread over a vector.
+    private static func layTail64(
+        _ tail: UnsafeMutablePointer<Word>, _ packed: UnsafeMutablePointer<Word>, _ w: UnsafeMutablePointer<Word>,
+        _ ws: UnsafeMutablePointer<Word>, _ n: Int
+    ) {
+        for g in 0..<(n / 16) {
+            let t = tail + 24 * g
+            for (lane, block) in [0, 2, 1, 3].enumerated() {
+                let two = n / 4 + 4 * g + block
+                let one = n / 2 + 2 * (4 * g + block)
+                (t[lane], t[4 + lane]) = (w[two], ws[two])
+                (t[8 + lane], t[12 + lane]) = (w[one], ws[one])
+                (t[16 + lane], t[20 + lane]) = (w[one + 1], ws[one + 1])
+            }
+        }
+        for i in 0..<(n / 4) {
+            let p = packed + 4 * i
+            (p[0], p[1], p[2], p[3]) = (w[i], w[i] << 32 | w[i] >> 32, ws[i], ws[i] >> 32)
         }
     }
 

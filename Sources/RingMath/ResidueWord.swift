@@ -69,7 +69,7 @@ where Magnitude == Self, Stride == Int {
     static func quotientRow(
         _ z: UnsafePointer<Self>, stride: Int, count: Int, _ shifts: [Int32], _ fraction: [Self],
         _ out: UnsafeMutablePointer<Self>, n: Int)
-    /// `Σ z_i·column_i` for `count` rows and constants in Montgomery form, reduced.
+    /// `Σ z_i·column_i` for `count` rows and constants in the form of `Modulus.factor`, reduced.
     static func convertRow(
         _ z: UnsafePointer<Self>, stride: Int, count: Int, _ column: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>,
         n: Int, _ q: Modulus<Self>)
@@ -92,12 +92,16 @@ extension Modulus {
     func offset(from: Word) -> Word { (from / 2 / value + 1) &* value }
 
     /// Digits that one key switch may sum. With 32-bit words the sum must come out of Montgomery's reduction below 2q
-    /// (`count·2q < 2^32`), with 64-bit words it must stay below 2^127 (see `keySwitchRow` of the kernels).
+    /// (`count·2q < 2^32`), with 64-bit words its crossed limbs must stay below 2^64 (see `keySwitchRow` of the kernels).
     public static func maximumDigits(of q: Word) -> Int {
         if Word.bitWidth == 32 { return Int(((1 << 31) - 1) / UInt64(q)) }
-        let most = ((UInt128(1) << 127) - 1) / (2 * UInt128(q) * UInt128(q))
+        let most = (UInt64.max - 1 << 40) / (3 << UInt64(q.bitWidth - q.leadingZeroBitCount))
         return Int(min(most, 1 << 16))
     }
+
+    /// A constant or a key as `convertRow` and `keySwitchRow` take it: in Montgomery form in 32-bit words, as it is in 64-bit
+    /// words, whose sums are brought back in another way.
+    public func factor(_ x: Word) -> Word { Word.bitWidth == 32 ? multiply(x, r) : x }
 
     /// Products of two reduced residues that fit an unreduced sum, with the top bit of the double word kept free.
     @inline(__always)

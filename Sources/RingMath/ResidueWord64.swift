@@ -10,13 +10,13 @@ extension UInt64: ResidueWord {
     /// See `ResidueWord`.
     public static func forward(_ row: UnsafeMutablePointer<UInt64>, _ t: NTTTable<UInt64>) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.forward : RingKernels.Kernels64.forward
-        call(row, t.degree, t.modulus.value, t.forward, t.forwardShoup)
+        call(row, t.degree, t.modulus.value, t.forward, t.forwardShoup, t.forwardPacked, t.forwardTail)
     }
 
     /// See `ResidueWord`.
     public static func inverse(_ row: UnsafeMutablePointer<UInt64>, _ t: NTTTable<UInt64>) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.inverse : RingKernels.Kernels64.inverse
-        call(row, t.degree, t.modulus.value, t.backward, t.backwardShoup)
+        call(row, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardPacked, t.backwardTail)
     }
 
     /// See `ResidueWord`.
@@ -25,7 +25,7 @@ extension UInt64: ResidueWord {
         count: Int, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>, n: Int, _ q: Modulus<UInt64>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.keySwitchRow : RingKernels.Kernels64.keySwitchRow
-        call(digits, digitStride, key, keyStride, polyStride, count, out0, out1, n, q.value, q.inverse, q.one)
+        call(digits, digitStride, key, keyStride, polyStride, count, out0, out1, n, q.value, q.inverse, q.r, q.rShoup)
     }
 
     /// See `ResidueWord`.
@@ -118,7 +118,7 @@ extension UInt64: ResidueWord {
         _ out: UnsafeMutablePointer<UInt64>, n: Int, _ q: Modulus<UInt64>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.convertRow : RingKernels.Kernels64.convertRow
-        call(z, stride, count, column, out, n, q.value, q.inverse, q.one)
+        call(z, stride, count, column, out, n, q.value, q.inverse, q.r, q.rShoup, q.one)
     }
 
     /// See `ResidueWord`.

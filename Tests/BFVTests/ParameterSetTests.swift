@@ -78,7 +78,7 @@ private struct ParameterVectors: Decodable {
         refuse(4096, 17, [134_176_769, 97], "not 1 modulo 2N")
         refuse(4096, 17, [8193 * 8193], "1 modulo 2N, not prime")
         refuse(4096, 17, [0], "zero")
-        refuse(4096, 17, [(1 << 62) + 1], "too wide")
+        refuse(4096, 17, transformPrimes(below: 61, degree: 4096, count: 1, excluding: []), "61 bits")
         refuse(4096, 17, [.max], "too wide")
         refuse(4096, 17, transformPrimes(below: 28, degree: 4096, count: 33, excluding: []), "33 moduli")
         refuse(4096, 17, [268_369_921, 268_361_729, 268_271_617], "84 bits at degree 4096", level: .quantum128)
@@ -95,9 +95,9 @@ private struct ParameterVectors: Decodable {
         #expect(try !set(narrow).fits32Bits)
         #expect(throws: RingError.self) { try BFVContext<UInt32>(set(narrow)) }
         _ = try BFVContext<UInt64>(set(narrow))
-        let wide = transformPrimes(below: 62, degree: 1024, count: 6, excluding: [])
+        let wide = transformPrimes(below: 60, degree: 1024, count: 7, excluding: [])
         #expect(throws: RingError.self) { try BFVContext<UInt64>(set(wide)) }
-        _ = try BFVContext<UInt64>(set(Array(wide.prefix(3))))
+        _ = try BFVContext<UInt64>(set(Array(wide.prefix(6))))
     }
 
     @Test func refusesTwoDimensionsWhereNoBudgetIsLeft() {

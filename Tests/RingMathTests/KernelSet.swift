@@ -109,10 +109,16 @@ extension UInt32: KernelWord {
 extension UInt64: KernelWord {
     static var portable: KernelSet<UInt64> {
         KernelSet(
-            forward: { RingKernels.Kernels64.forward($0, $1.degree, $1.modulus.value, $1.forward, $1.forwardShoup) },
-            inverse: { RingKernels.Kernels64.inverse($0, $1.degree, $1.modulus.value, $1.backward, $1.backwardShoup) },
+            forward: {
+                RingKernels.Kernels64.forward(
+                    $0, $1.degree, $1.modulus.value, $1.forward, $1.forwardShoup, $1.forwardPacked, $1.forwardTail)
+            },
+            inverse: {
+                RingKernels.Kernels64.inverse(
+                    $0, $1.degree, $1.modulus.value, $1.backward, $1.backwardShoup, $1.backwardPacked, $1.backwardTail)
+            },
             keySwitchRow: {
-                RingKernels.Kernels64.keySwitchRow($0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value, $9.inverse, $9.one)
+                RingKernels.Kernels64.keySwitchRow($0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value, $9.inverse, $9.r, $9.rShoup)
             },
             innerProductRow: {
                 RingKernels.Kernels64.innerProductRow($0, $1, $2, $3, $4, $5, $6, $7, $8.value, $8.inverse, $8.r, $8.rShoup, $9)
@@ -127,7 +133,9 @@ extension UInt64: KernelWord {
             subtractAndScale: { RingKernels.Kernels64.subtractAndScale($0, $1, $2, $3, $4, $5, $6.value) },
             liftCentered: { RingKernels.Kernels64.liftCentered($0, $1, $2, $3, $4.value, $4.offset(from: $3), $4.one) },
             quotientRow: { RingKernels.Kernels64.quotientRow($0, $1, $2, $3, $4, $5, $6) },
-            convertRow: { RingKernels.Kernels64.convertRow($0, $1, $2, $3, $4, $5, $6.value, $6.inverse, $6.one) },
+            convertRow: {
+                RingKernels.Kernels64.convertRow($0, $1, $2, $3, $4, $5, $6.value, $6.inverse, $6.r, $6.rShoup, $6.one)
+            },
             addPermuted: { RingKernels.Kernels64.addPermuted($0, $1, $2, $3, $4, $5.value) },
             permuteSigned: { RingKernels.Kernels64.permuteSigned($0, $1, $2, $3, $4.value) },
             add: { RingKernels.Kernels64.add($0, $1, $2, $3, $4.value) })
@@ -135,10 +143,17 @@ extension UInt64: KernelWord {
 
     static var avx2: KernelSet<UInt64> {
         KernelSet(
-            forward: { RingKernelsAVX2.Kernels64.forward($0, $1.degree, $1.modulus.value, $1.forward, $1.forwardShoup) },
-            inverse: { RingKernelsAVX2.Kernels64.inverse($0, $1.degree, $1.modulus.value, $1.backward, $1.backwardShoup) },
+            forward: {
+                RingKernelsAVX2.Kernels64.forward(
+                    $0, $1.degree, $1.modulus.value, $1.forward, $1.forwardShoup, $1.forwardPacked, $1.forwardTail)
+            },
+            inverse: {
+                RingKernelsAVX2.Kernels64.inverse(
+                    $0, $1.degree, $1.modulus.value, $1.backward, $1.backwardShoup, $1.backwardPacked, $1.backwardTail)
+            },
             keySwitchRow: {
-                RingKernelsAVX2.Kernels64.keySwitchRow($0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value, $9.inverse, $9.one)
+                RingKernelsAVX2.Kernels64.keySwitchRow(
+                    $0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value, $9.inverse, $9.r, $9.rShoup)
             },
             innerProductRow: {
                 RingKernelsAVX2.Kernels64.innerProductRow(
@@ -154,7 +169,9 @@ extension UInt64: KernelWord {
             subtractAndScale: { RingKernelsAVX2.Kernels64.subtractAndScale($0, $1, $2, $3, $4, $5, $6.value) },
             liftCentered: { RingKernelsAVX2.Kernels64.liftCentered($0, $1, $2, $3, $4.value, $4.offset(from: $3), $4.one) },
             quotientRow: { RingKernelsAVX2.Kernels64.quotientRow($0, $1, $2, $3, $4, $5, $6) },
-            convertRow: { RingKernelsAVX2.Kernels64.convertRow($0, $1, $2, $3, $4, $5, $6.value, $6.inverse, $6.one) },
+            convertRow: {
+                RingKernelsAVX2.Kernels64.convertRow($0, $1, $2, $3, $4, $5, $6.value, $6.inverse, $6.r, $6.rShoup, $6.one)
+            },
             addPermuted: { RingKernelsAVX2.Kernels64.addPermuted($0, $1, $2, $3, $4, $5.value) },
             permuteSigned: { RingKernelsAVX2.Kernels64.permuteSigned($0, $1, $2, $3, $4.value) },
             add: { RingKernelsAVX2.Kernels64.add($0, $1, $2, $3, $4.value) })

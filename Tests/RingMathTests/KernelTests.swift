@@ -51,7 +51,7 @@ struct KernelRun<Word: KernelWord> {
     private func run<Word: KernelWord>(
         _ n: Int, _: Word.Type, fills: [Fill] = Fill.allCases, _ body: (inout KernelRun<Word>) throws -> Void
     ) throws {
-        let widest = transformPrimes(below: Word.bitWidth - 2, degree: n, count: 1, excluding: [])
+        let widest = transformPrimes(below: Modulus<Word>.greatestBits, degree: n, count: 1, excluding: [])
         let middle = transformPrimes(below: Word.bitWidth == 32 ? 28 : 55, degree: n, count: 1, excluding: [])
         let smallest = transformPrimes(below: 17, degree: n, count: 1, excluding: [])
         for (i, q) in (widest + middle + smallest).enumerated() {
@@ -121,12 +121,12 @@ struct KernelRun<Word: KernelWord> {
                     })
             }
         }
-        let montgomery = key.map { times($0, run.modulus.r, mod: q) }
+        let prepared = key.map { run.modulus.factor($0) }
         let (first, second) = (expected(0), expected(1))
         let (modulus, empty) = (run.modulus, run.zeros())
         run.eachBuild { name, kernels in
             var (out0, out1) = (empty, empty)
-            kernels.keySwitchRow(digits, n, montgomery, 2 * n, n, count, &out0, &out1, n, modulus)
+            kernels.keySwitchRow(digits, n, prepared, 2 * n, n, count, &out0, &out1, n, modulus)
             #expect(out0 == first, "keySwitchRow \(name)")
             #expect(out1 == second, "keySwitchRow \(name)")
         }
@@ -263,7 +263,7 @@ struct KernelRun<Word: KernelWord> {
 
     private static func lifting<Word: KernelWord>(_ run: inout KernelRun<Word>) {
         let (n, q, modulus) = (run.n, run.q, run.modulus)
-        let widest = Word(1) << Word(Word.bitWidth - 2) - 1
+        let widest = Word(1) << Word(Modulus<Word>.greatestBits) - 1
         for from in [q, widest, widest / 3 | 1, 65537, 3] {
             var x = run.row(n, below: from)
             for (i, edge) in [0, 1, from / 2, from / 2 + 1, from - 1].enumerated() { x[i] = edge }
@@ -282,14 +282,14 @@ struct KernelRun<Word: KernelWord> {
 
     private static func conversion<Word: KernelWord>(_ run: inout KernelRun<Word>) {
         let (n, q, modulus) = (run.n, run.q, run.modulus)
-        let sources = transformPrimes(below: Word.bitWidth - 2, degree: 8, count: 3, excluding: []) + [40961, 17]
+        let sources = transformPrimes(below: Modulus<Word>.greatestBits, degree: 8, count: 3, excluding: []) + [40961, 17]
         let from = sources.compactMap { try? Modulus<Word>($0) }
         let count = from.count
         let z = from.flatMap { run.row(n, below: $0.value) }
         let shifts = from.map { Int32(Word.bitWidth - $0.bits) }
         let fractions = from.map { $0.value.dividingFullWidth((Word(1) << Word($0.bits - 1), 0)).quotient }
         let column = run.row(count, below: q)
-        let montgomery = column.map { times($0, modulus.r, mod: q) }
+        let prepared = column.map { modulus.factor($0) }
         let converted = (0..<n).map { i in
             (0..<count).reduce(Word(0)) { modulus.add($0, times(z[$1 * n + i], column[$1], mod: q)) }
         }
@@ -301,7 +301,7 @@ struct KernelRun<Word: KernelWord> {
         let empty = run.zeros()
         run.eachBuild { name, kernels in
             var out = empty
-            kernels.convertRow(z, n, count, montgomery, &out, n, modulus)
+            kernels.convertRow(z, n, count, prepared, &out, n, modulus)
             #expect(out == converted, "convertRow \(name)")
             kernels.quotientRow(z, n, count, shifts, fractions, &out, n)
             let near = zip(out, sums).allSatisfy { got, sum in

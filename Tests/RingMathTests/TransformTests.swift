@@ -151,7 +151,7 @@ struct RootRow: Sendable {
         #expect(throws: RingError.badDegree(1)) { try NTTTable(degree: 1, modulus: Modulus<UInt64>(97)) }
         #expect(throws: RingError.badDegree(1 << 17)) { try NTTTable(degree: 1 << 17, modulus: Modulus<UInt64>(97)) }
         #expect(throws: RingError.noRoot(modulus: 97, degree: 64)) { try NTTTable(degree: 64, modulus: Modulus<UInt64>(97)) }
-        for q: UInt64 in [0, 1, 2, 16, 1 << 62, .max] {
+        for q: UInt64 in [0, 1, 2, 16, (1 << 60) + 1, 1 << 62, .max] {
             #expect(throws: RingError.badModulus(q)) { try Modulus<UInt64>(q) }
         }
         #expect(throws: RingError.badModulus((1 << 30) + 1)) { try Modulus<UInt32>((1 << 30) + 1) }

@@ -32,7 +32,8 @@ public struct EvaluationKeySet<Word: ResidueWord>: Sendable {
     }
 }
 
-/// A key as the kernels read it: digit after digit, polynomial after polynomial, row after row, in Montgomery form.
+/// A key as the kernels read it: digit after digit, polynomial after polynomial, row after row, in the form of
+/// `Modulus.factor`.
 public struct PreparedKey<Word: ResidueWord>: Sendable {
     /// `L·2·(L+1)·N` words.
     public let words: [Word]
@@ -51,7 +52,8 @@ public struct PreparedKey<Word: ResidueWord>: Sendable {
                         guard let source = source.baseAddress else { return }
                         for row in 0..<rows {
                             let m = context.ring.moduli[row]
-                            Word.scale(source + row * n, target + row * n, n: n, by: m.r, m.rShoup, m)
+                            let one = m.factor(1)
+                            Word.scale(source + row * n, target + row * n, n: n, by: one, m.shoup(one), m)
                         }
                     }
                     target += rows * n
