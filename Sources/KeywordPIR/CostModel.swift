@@ -39,14 +39,14 @@ public struct OperationCosts: Sendable, Equatable {
 
     /// Words of 32 bits: n_4096_logq_27_28_28_logt_5.
     public static let narrow = OperationCosts(
-        forward: 0.286, inverse: 0.276, keySwitchTerm: 0.5, splitPermuted: 0.6, split: 0.26, liftCentered: 0.17,
-        subtractAndScale: 0.18, permuteSigned: 0.87, multiplyAccumulate: 0.2, columnEnds: 0.85, tensorTerm: 1.65,
-        tensorEnds: 1.3, convert: 0.5)
+        forward: 0.25, inverse: 0.24, keySwitchTerm: 0.4, splitPermuted: 0.56, split: 0.25, liftCentered: 0.085,
+        subtractAndScale: 0.17, permuteSigned: 0.86, multiplyAccumulate: 0.16, columnEnds: 0.8, tensorTerm: 1.55,
+        tensorEnds: 2, convert: 0.47)
     /// Words of 64 bits: n_8192_logq_3x55_logt_24.
     public static let wide = OperationCosts(
-        forward: 1.6, inverse: 1.8, keySwitchTerm: 5.2, splitPermuted: 3, split: 1.87, liftCentered: 1.26,
-        subtractAndScale: 1.5, permuteSigned: 1.15, multiplyAccumulate: 7.2, columnEnds: 0, tensorTerm: 25.5, tensorEnds: 0,
-        convert: 4.7)
+        forward: 0.83, inverse: 0.79, keySwitchTerm: 2.2, splitPermuted: 1.38, split: 0.83, liftCentered: 0.165,
+        subtractAndScale: 0.68, permuteSigned: 0.86, multiplyAccumulate: 1.12, columnEnds: 3.4, tensorTerm: 10.5,
+        tensorEnds: 0, convert: 1.7)
 
     /// The figures for the words that a set works with.
     public static func fitted(_ set: ParameterSet) -> OperationCosts { set.fits32Bits ? narrow : wide }
@@ -148,19 +148,19 @@ public struct CostModel: Sendable {
     /// One tree with `m` leaves.
     private func tree(_ m: Int, keys elements: [Int]) -> Double {
         let log = degree.trailingZeroBitCount
-        // Nodes of a level have two numbers of leaves at most, which differ by one.
-        var nodes = [m: 1.0]
+        // Nodes of a level have at most two numbers of leaves, `low` and `low + 1`. They are kept in order, since sums in
+        // another order would differ in their last bits, and with them the choice between equals.
+        var (low, lower, higher) = (m, 1.0, 0.0)
         var cost = levels * (forward + n * costs.subtractAndScale) + levels * keyRows * (forward + n * costs.liftCentered)
         var level = 1
-        while nodes.keys.contains(where: { $0 > 1 }) {
+        while low > 1 || higher > 0 {
             let times = automorphismPlan(power: log - level + 1, elements: elements, degree: degree)?.times ?? 1
-            var children: [Int: Double] = [:]
-            for (leaves, count) in nodes where leaves > 1 {
-                cost += count * step(times: times, leavesOnly: leaves == 2)
-                children[(leaves + 1) / 2, default: 0] += count
-                children[leaves / 2, default: 0] += count
-            }
-            nodes = children
+            if low > 1 { cost += lower * step(times: times, leavesOnly: low == 2) }
+            cost += higher * step(times: times, leavesOnly: low == 1)
+            // A single leaf has no children; the nodes of two beside it have two leaves each, which end here.
+            if low == 1 { break }
+            (lower, higher) = low % 2 == 0 ? (2 * lower + higher, higher) : (lower, lower + 2 * higher)
+            low /= 2
             level += 1
         }
         let leaf = inverse + levels * (forward + n * (costs.liftCentered + costs.subtractAndScale))
