@@ -14,6 +14,9 @@ struct EngineBenchmark {
     var dimensionCount = 2
     var threads = 1
     var repeats = 20
+    var plan = DimensionRule.cost
+    /// d_0 and d_1, if they are given.
+    var split: [Int]?
 
     enum Failure: Error { case wrongAnswer }
 
@@ -57,11 +60,21 @@ struct EngineBenchmark {
         let build = try milliseconds {
             let cuckoo = try CuckooTable(table, settings: settings)
             let per = max(parameterSet.bytesPerPlaintext / cuckoo.largestBucketBytes, 1)
+            let chunks = (cuckoo.largestBucketBytes + parameterSet.bytesPerPlaintext - 1) / parameterSet.bytesPerPlaintext
+            let plaintexts = (cuckoo.bucketsPerTable + per - 1) / per
             let shape = try ShardParameters(
                 entryCount: cuckoo.bucketsPerTable, entrySize: cuckoo.largestBucketBytes,
-                dimensions: dimensions(
-                    plaintexts: (cuckoo.bucketsPerTable + per - 1) / per, hashFunctions: hashFunctions,
-                    dimensionCount: dimensionCount, uneven: true), hashFunctionCount: hashFunctions, set: parameterSet)
+                dimensions: split
+                    ?? CostModel(parameterSet).dimensions(
+                        plaintexts: plaintexts, hashFunctions: hashFunctions, chunks: chunks, dimensionCount: dimensionCount,
+                        rule: plan), hashFunctionCount: hashFunctions, set: parameterSet)
+            let estimate = CostModel(parameterSet).estimate(
+                CostModel.Query(
+                    hashFunctions: hashFunctions, chunks: chunks, plaintexts: plaintexts, dimensions: shape.dimensions))
+            print(
+                String(
+                    format: "estimate: %.2f ms = expand %.2f + first %.2f + second %.2f", estimate.total / 1e6,
+                    estimate.expansion / 1e6, estimate.firstDimension / 1e6, estimate.secondDimension / 1e6))
             parameters = try UseCaseParameters(
                 set: parameterSet, shards: [shape], hashFunctionCount: hashFunctions, shardingFunction: .sha256,
                 keyCompression: .noCompression)
