@@ -16,16 +16,14 @@ public struct OperationCosts: Sendable, Equatable {
     public var inverse: Double
     /// Both sums of a key switch, for each residue of one digit in one row.
     public var keySwitchTerm: Double
-    /// Both children of a tree node, for each residue of a row whose automorphism is applied on the way.
-    public var splitPermuted: Double
+    /// An automorphism and an addition, for each residue of a row.
+    public var addPermuted: Double
     /// Both children of a tree node, for each residue of a row.
     public var split: Double
     /// Centered lifting to another modulus, for each residue.
     public var liftCentered: Double
     /// A difference times a constant, for each residue; all other single passes over a row count as one of these.
     public var subtractAndScale: Double
-    /// A signed permutation of coefficients, for each residue.
-    public var permuteSigned: Double
     /// First dimension: a plaintext times both polynomials of a selection, for each residue of one row.
     public var multiplyAccumulate: Double
     /// First dimension: beginning and end of the sums of a column, for each residue of one row.
@@ -39,13 +37,13 @@ public struct OperationCosts: Sendable, Equatable {
 
     /// Words of 32 bits: n_4096_logq_27_28_28_logt_5.
     public static let narrow = OperationCosts(
-        forward: 0.25, inverse: 0.24, keySwitchTerm: 0.4, splitPermuted: 0.56, split: 0.25, liftCentered: 0.085,
-        subtractAndScale: 0.17, permuteSigned: 0.86, multiplyAccumulate: 0.16, columnEnds: 0.8, tensorTerm: 1.55,
+        forward: 0.25, inverse: 0.24, keySwitchTerm: 0.4, addPermuted: 0.15, split: 0.25, liftCentered: 0.085,
+        subtractAndScale: 0.17, multiplyAccumulate: 0.16, columnEnds: 0.8, tensorTerm: 1.55,
         tensorEnds: 2, convert: 0.47)
     /// Words of 64 bits: n_8192_logq_3x55_logt_24.
     public static let wide = OperationCosts(
-        forward: 0.83, inverse: 0.79, keySwitchTerm: 2.2, splitPermuted: 1.38, split: 0.83, liftCentered: 0.165,
-        subtractAndScale: 0.68, permuteSigned: 0.86, multiplyAccumulate: 1.12, columnEnds: 3.4, tensorTerm: 10.5,
+        forward: 0.83, inverse: 0.79, keySwitchTerm: 2.2, addPermuted: 0.4, split: 0.83, liftCentered: 0.165,
+        subtractAndScale: 0.68, multiplyAccumulate: 1.12, columnEnds: 3.4, tensorTerm: 10.5,
         tensorEnds: 0, convert: 1.7)
 
     /// The figures for the words that a set works with.
@@ -170,10 +168,10 @@ public struct CostModel: Sendable {
     /// One step of the tree: key-switch sums, division, digits, both children.
     private func step(times: Int, leavesOnly: Bool) -> Double {
         let sums = keyRows * levels * n * costs.keySwitchTerm + keyRows * inverse
-        let division = levels * n * (costs.liftCentered + costs.subtractAndScale + costs.permuteSigned)
+        let division = levels * n * (costs.liftCentered + costs.subtractAndScale)
         let digits = levels * keyRows * (forward + n * costs.liftCentered)
         let leafDigits = levels * (forward + n * costs.liftCentered)
-        let children = n * (keyRows * costs.splitPermuted + (leavesOnly ? 1 : keyRows) * levels * costs.split)
+        let children = n * (keyRows * (costs.addPermuted + costs.split) + (leavesOnly ? 1 : keyRows) * levels * costs.split)
         let again = Double(times - 1) * (sums + division + digits + (levels + 2) * keyRows * n * costs.subtractAndScale)
         return again + sums + division + (leavesOnly ? leafDigits : digits) + children
     }

@@ -2,12 +2,25 @@
 // Sums of products are kept in 64 bits and reduced once (Montgomery with R = 2^32).
 
 extension Kernels32 {
-    /// `a·R^-1 mod q` in (0, q + a/2^32): half of Montgomery's reduction, without the last subtraction.
+    /// `a·R^-1 mod q` in (0, q + a/2^32) for sums of even and of odd lanes: Montgomery's reduction without the last
+    /// subtraction. The lower halves cancel, so only the upper ones are subtracted.
     ///
-    /// - `qInverse`: `q^-1 mod 2^32`. `a` below `2^63`.
-    @inline(__always) static func redc(_ a: Wide, _ q: Wide, _ qInverse: Wide) -> Wide {
-        let m = ((a & lowMask) &* qInverse) & lowMask
-        return (a &>> 32) &+ q &- ((m &* q) &>> 32)
+    /// - `qInverse`: `q^-1 mod 2^32`. Sums below `2^63`.
+    @inline(__always) static func redc(_ e: Wide, _ o: Wide, _ q: Lanes, _ qInverse: Lanes) -> Lanes {
+        upperLess(e, o, q, qInverse) &+ q
+    }
+
+    /// The same in [0, q) for sums below `2^32·q`.
+    @inline(__always) static func redcReduced(_ e: Wide, _ o: Wide, _ q: Lanes, _ qInverse: Lanes) -> Lanes {
+        let r = upperLess(e, o, q, qInverse)
+        // Negative ones are large as they stand.
+        return least(r, r &+ q)
+    }
+
+    @inline(__always) static func upperLess(_ e: Wide, _ o: Wide, _ q: Lanes, _ qInverse: Lanes) -> Lanes {
+        let m = lanes((e & lowMask) | (o &<< 32)) &* qInverse
+        let (me, mo) = (even(m) &* even(q), odd(m) &* even(q))
+        return lanes((e &>> 32) | (o & highMask)) &- lanes((me &>> 32) | (mo & highMask))
     }
 
     @inline(__always) static func even(_ x: Lanes) -> Wide { wide(x) & lowMask }
@@ -27,9 +40,8 @@ extension Kernels32 {
         _ count: Int, _ permutation: UnsafePointer<UInt32>?,
         _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ qInverse: UInt32
     ) {
-        let qw = Wide(repeating: UInt64(q))
-        let iw = Wide(repeating: UInt64(qInverse))
         let qv = Lanes(repeating: q)
+        let iv = Lanes(repeating: qInverse)
         if n < 8 { return }
         var i = 0
         while i < n {
@@ -47,8 +59,8 @@ extension Kernels32 {
                 e1 = e1 &+ even(d) &* even(k1)
                 o1 = o1 &+ odd(d) &* odd(k1)
             }
-            var r0 = reduceOnce(interleave(redc(e0, qw, iw), redc(o0, qw, iw)), qv)
-            var r1 = reduceOnce(interleave(redc(e1, qw, iw), redc(o1, qw, iw)), qv)
+            var r0 = redcReduced(e0, o0, qv, iv)
+            var r1 = redcReduced(e1, o1, qv, iv)
             if let permutation {
                 let order = load(permutation, i)
                 r0 = permuted(r0, order)
@@ -73,9 +85,8 @@ extension Kernels32 {
         _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ n: Int,
         _ q: UInt32, _ qInverse: UInt32, _ r: UInt32, _ rShoup: UInt32, _ flush: Int
     ) {
-        let qw = Wide(repeating: UInt64(q))
-        let iw = Wide(repeating: UInt64(qInverse))
         let qv = Lanes(repeating: q)
+        let iv = Lanes(repeating: qInverse)
         let rv = Lanes(repeating: r)
         let rs = Lanes(repeating: rShoup)
         var i = 0
@@ -107,10 +118,10 @@ extension Kernels32 {
                     b3 = b3 &+ yo &* odd(v1)
                     p += 16
                 }
-                sum.0 = reduceOnce(sum.0 &+ scaleBack(a0, a1, qw, iw, qv, rv, rs), qv)
-                sum.1 = reduceOnce(sum.1 &+ scaleBack(a2, a3, qw, iw, qv, rv, rs), qv)
-                sum.2 = reduceOnce(sum.2 &+ scaleBack(b0, b1, qw, iw, qv, rv, rs), qv)
-                sum.3 = reduceOnce(sum.3 &+ scaleBack(b2, b3, qw, iw, qv, rv, rs), qv)
+                sum.0 = reduceOnce(sum.0 &+ scaleBack(a0, a1, qv, iv, rv, rs), qv)
+                sum.1 = reduceOnce(sum.1 &+ scaleBack(a2, a3, qv, iv, rv, rs), qv)
+                sum.2 = reduceOnce(sum.2 &+ scaleBack(b0, b1, qv, iv, rv, rs), qv)
+                sum.3 = reduceOnce(sum.3 &+ scaleBack(b2, b3, qv, iv, rv, rs), qv)
                 start = end
             }
             store(sum.0, out0, i)
@@ -124,9 +135,9 @@ extension Kernels32 {
 
     /// 64-bit sums to residues in [0, q): Montgomery's reduction, then times R.
     @inline(__always) static func scaleBack(
-        _ e: Wide, _ o: Wide, _ qw: Wide, _ iw: Wide, _ q: Lanes, _ r: Lanes, _ rs: Lanes
+        _ e: Wide, _ o: Wide, _ q: Lanes, _ iv: Lanes, _ r: Lanes, _ rs: Lanes
     ) -> Lanes {
-        reduceOnce(mulShoup(interleave(redc(e, qw, iw), redc(o, qw, iw)), r, rs, q), q)
+        reduceOnce(mulShoup(redc(e, o, q, iv), r, rs, q), q)
     }
 
     /// Tensor product of one row, summed over `count` pairs of ciphertexts: `Σ a0·b0`, `Σ a0·b1 + a1·b0`, `Σ a1·b1` in [0, q).
@@ -138,9 +149,8 @@ extension Kernels32 {
         _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ out2: UnsafeMutablePointer<UInt32>,
         _ n: Int, _ q: UInt32, _ qInverse: UInt32, _ r: UInt32, _ rShoup: UInt32, _ flush: Int
     ) {
-        let qw = Wide(repeating: UInt64(q))
-        let iw = Wide(repeating: UInt64(qInverse))
         let qv = Lanes(repeating: q)
+        let iv = Lanes(repeating: qInverse)
         let rv = Lanes(repeating: r)
         let rs = Lanes(repeating: rShoup)
         if n < 8 { return }
@@ -163,9 +173,9 @@ extension Kernels32 {
                     e2 = e2 &+ even(x1) &* even(y1)
                     o2 = o2 &+ odd(x1) &* odd(y1)
                 }
-                s0 = reduceOnce(s0 &+ scaleBack(e0, o0, qw, iw, qv, rv, rs), qv)
-                s1 = reduceOnce(s1 &+ scaleBack(e1, o1, qw, iw, qv, rv, rs), qv)
-                s2 = reduceOnce(s2 &+ scaleBack(e2, o2, qw, iw, qv, rv, rs), qv)
+                s0 = reduceOnce(s0 &+ scaleBack(e0, o0, qv, iv, rv, rs), qv)
+                s1 = reduceOnce(s1 &+ scaleBack(e1, o1, qv, iv, rv, rs), qv)
+                s2 = reduceOnce(s2 &+ scaleBack(e2, o2, qv, iv, rv, rs), qv)
                 start = end
             }
             store(s0, out0, i)
@@ -304,9 +314,8 @@ extension Kernels32 {
         _ z: UnsafePointer<UInt32>, _ stride: Int, _ count: Int, _ column: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ qInverse: UInt32, _ one: UInt32
     ) {
-        let qw = Wide(repeating: UInt64(q))
-        let iw = Wide(repeating: UInt64(qInverse))
         let qv = Lanes(repeating: q)
+        let iv = Lanes(repeating: qInverse)
         let (unit, oneV) = (Lanes(repeating: 1), Lanes(repeating: one))
         var i = 0
         while i < n {
@@ -318,7 +327,7 @@ extension Kernels32 {
                 e = e &+ even(v) &* c
                 o = o &+ odd(v) &* c
             }
-            let r = interleave(redc(e, qw, iw), redc(o, qw, iw))
+            let r = redc(e, o, qv, iv)
             store(reduceOnce(mulShoup(r, unit, oneV, qv), qv), out, i)
             i &+= 8
         }

@@ -15,8 +15,8 @@ import Testing
         var costs = OperationCosts.fitted(set)
         let butterflies = Double(set.degree / 2 * set.degree.trailingZeroBitCount)
         (costs.forward, costs.inverse) = (1 / butterflies, 1 / butterflies)
-        (costs.keySwitchTerm, costs.splitPermuted, costs.split, costs.liftCentered) = (0, 0, 0, 0)
-        (costs.subtractAndScale, costs.permuteSigned, costs.multiplyAccumulate, costs.columnEnds) = (0, 0, 0, 0)
+        (costs.keySwitchTerm, costs.addPermuted, costs.split, costs.liftCentered) = (0, 0, 0, 0)
+        (costs.subtractAndScale, costs.multiplyAccumulate, costs.columnEnds) = (0, 0, 0)
         (costs.tensorTerm, costs.tensorEnds, costs.convert) = (0, 0, 0)
         return CostModel(set, costs: costs)
     }
@@ -118,8 +118,8 @@ import Testing
         let set = try ParameterSet.named(name, allowInsecure: true)
         let costs = try OperationCosts.measured(set, rounds: 1)
         let all = [
-            costs.forward, costs.inverse, costs.keySwitchTerm, costs.splitPermuted, costs.split, costs.liftCentered,
-            costs.subtractAndScale, costs.permuteSigned, costs.convert,
+            costs.forward, costs.inverse, costs.keySwitchTerm, costs.addPermuted, costs.split, costs.liftCentered,
+            costs.subtractAndScale, costs.convert,
         ]
         #expect(all.allSatisfy { $0.isFinite && $0 >= 0 } && costs.forward > 0)
         #expect(costs != .fitted(set))

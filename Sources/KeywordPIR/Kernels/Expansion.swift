@@ -89,13 +89,15 @@ struct Expansion<Word: ResidueWord> {
     /// Centered digits of L rows of coefficients, transformed: digit j modulo row i at `(j·R + i)·N`. Without `all` only the
     /// rows i = j, which are the polynomial itself.
     private func takeDigits(_ x: UnsafePointer<Word>, _ out: UnsafeMutablePointer<Word>, all: Bool) {
-        for j in 0..<l {
-            for i in 0..<r where all || i == j {
-                let place = out + (j * r + i) * n
-                Word.liftCentered(x + j * n, place, n: n, from: moduli[j].value, moduli[i])
-                Word.forward(place, context.ring.tables[i])
-            }
+        for i in 0..<r {
+            for j in 0..<l where all || i == j { takeDigit(x, j, i, out + (j * r + i) * n) }
         }
+    }
+
+    /// One row of one digit.
+    private func takeDigit(_ x: UnsafePointer<Word>, _ j: Int, _ i: Int, _ out: UnsafeMutablePointer<Word>) {
+        Word.liftCentered(x + j * n, out, n: n, from: moduli[j].value, moduli[i])
+        Word.forward(out, context.ring.tables[i])
     }
 
     private func expand(depth: Int, _ m: Int, level: Int, height: Int, first: Int, step: Int) throws {
@@ -117,77 +119,84 @@ struct Expansion<Word: ResidueWord> {
         guard let prepared = key.galois[level.element], let action = tables.actions[level.element] else {
             throw BFVError.missingGaloisKey(level.element)
         }
-        var source = UnsafePointer(node)
-        for time in 1...level.times {
-            keySwitchSums(source + r * n, prepared, action)
-            divideSums()
-            let last = time == level.times
-            takeDigits(work.switched, work.digits, all: !(last && leavesOnly))
-            if last { break }
-            action.values.withUnsafeBufferPointer { p in
-                guard let p = p.baseAddress else { return }
-                for i in 0..<r {
-                    Word.addPermuted(source + i * n, work.sum0 + i * n, permutation: p, work.row, n: n, moduli[i])
-                    (work.spare + i * n).update(from: work.row, count: n)
-                }
-            }
-            (work.spare + r * n).update(from: work.digits, count: l * r * n)
-            source = UnsafePointer(work.spare)
-        }
-        combine(node, odd, source: source, action, level, leavesOnly: leavesOnly)
-    }
-
-    /// Both children from the node, the key-switch sums and the new digits.
-    private func combine(
-        _ node: UnsafeMutablePointer<Word>, _ odd: UnsafeMutablePointer<Word>, source: UnsafePointer<Word>,
-        _ action: GaloisAction, _ level: ExpansionLevel<Word>, leavesOnly: Bool
-    ) {
-        let runs = n / level.block
-        level.monomial.withUnsafeBufferPointer { mono in
-            level.monomialShoup.withUnsafeBufferPointer { shoup in
-                action.values.withUnsafeBufferPointer { permutation in
-                    guard let mono = mono.baseAddress, let shoup = shoup.baseAddress, let permutation = permutation.baseAddress
-                    else { return }
-                    for i in 0..<r {
-                        let at = i * n
-                        Word.addPermuted(source + at, work.sum0 + at, permutation: permutation, work.row, n: n, moduli[i])
-                        Word.split(
-                            node + at, work.row, monomial: mono + i * runs, monomialShoup: shoup + i * runs,
-                            block: level.block, even: node + at, odd: odd + at, n: n, moduli[i])
-                    }
-                    for j in 0..<l {
-                        for i in 0..<r where !leavesOnly || i == j {
-                            let at = (r + j * r + i) * n
-                            Word.split(
-                                node + at, work.digits + (j * r + i) * n, monomial: mono + i * runs,
-                                monomialShoup: shoup + i * runs, block: level.block, even: node + at, odd: odd + at, n: n,
-                                moduli[i])
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// `sum_p ← σ_g(Σ_j digit_j ∘ K_j,p)` for all rows.
-    private func keySwitchSums(_ digits: UnsafePointer<Word>, _ prepared: PreparedKey<Word>, _ action: GaloisAction) {
         prepared.words.withUnsafeBufferPointer { k in
             action.values.withUnsafeBufferPointer { permutation in
-                guard let k = k.baseAddress else { return }
-                for i in 0..<r {
-                    Word.keySwitchRow(
-                        digits: digits + i * n, digitStride: r * n, key: k + i * n, keyStride: 2 * r * n, polyStride: r * n,
-                        count: l, permutation: permutation.baseAddress, out0: work.sum0 + i * n, out1: work.sum1 + i * n,
-                        n: n, moduli[i])
+                guard let k = k.baseAddress, let permutation = permutation.baseAddress else { return }
+                var source = UnsafePointer(node)
+                for _ in 1..<level.times {
+                    turn(source, k, permutation)
+                    source = UnsafePointer(work.spare)
+                }
+                level.monomial.withUnsafeBufferPointer { mono in
+                    level.monomialShoup.withUnsafeBufferPointer { shoup in
+                        guard let mono = mono.baseAddress, let shoup = shoup.baseAddress else { return }
+                        let monomial = Monomial(values: mono, shoup: shoup, block: level.block, runs: n / level.block)
+                        children(node, odd, source, k, permutation, monomial, leavesOnly: leavesOnly)
+                    }
                 }
             }
         }
     }
 
-    /// `switched ← sum1 / P`, coefficients of L rows.
-    private func divideSums() {
-        for i in 0..<r { Word.inverse(work.sum1 + i * n, context.ring.tables[i]) }
+    /// Values of a monomial for every modulus, one for each run of `block` places.
+    private struct Monomial {
+        let values: UnsafePointer<Word>
+        let shoup: UnsafePointer<Word>
+        let block: Int
+        let runs: Int
+    }
+
+    /// `spare ← σ_g(source)`, where one automorphism stands for several.
+    private func turn(_ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>) {
+        for i in 0..<r {
+            keySwitchRow(i, source + r * n, key, permutation)
+            Word.addPermuted(source + i * n, work.sum0, permutation: permutation, work.row, n: n, moduli[i])
+            (work.spare + i * n).update(from: work.row, count: n)
+        }
         divideByP(work.sum1, work.switched)
+        takeDigits(work.switched, work.spare + r * n, all: true)
+    }
+
+    /// Both children: `a ± σ_g(a)`, the odd one times the monomial. What a row needs is worked out while it is at hand in the
+    /// first-level cache: the sums of a row are used before those of the next one, and so is each digit.
+    private func children(
+        _ node: UnsafeMutablePointer<Word>, _ odd: UnsafeMutablePointer<Word>, _ source: UnsafePointer<Word>,
+        _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>, _ monomial: Monomial, leavesOnly: Bool
+    ) {
+        for i in 0..<r {
+            keySwitchRow(i, source + r * n, key, permutation)
+            Word.addPermuted(source + i * n, work.sum0, permutation: permutation, work.row, n: n, moduli[i])
+            splitRow(i, node + i * n, odd + i * n, monomial)
+        }
+        divideByP(work.sum1, work.switched)
+        for i in 0..<r {
+            for j in 0..<l where !leavesOnly || i == j {
+                let at = (r + j * r + i) * n
+                takeDigit(work.switched, j, i, work.row)
+                splitRow(i, node + at, odd + at, monomial)
+            }
+        }
+    }
+
+    /// `sum_p ← σ_g(Σ_j digit_j ∘ K_j,p)` for one row: values of polynomial 0 in `sum0`, coefficients of polynomial 1 in their
+    /// row of `sum1`.
+    private func keySwitchRow(
+        _ i: Int, _ digits: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>
+    ) {
+        let sum1 = work.sum1 + i * n
+        Word.keySwitchRow(
+            digits: digits + i * n, digitStride: r * n, key: key + i * n, keyStride: 2 * r * n, polyStride: r * n, count: l,
+            permutation: permutation, out0: work.sum0, out1: sum1, n: n, moduli[i])
+        Word.inverse(sum1, context.ring.tables[i])
+    }
+
+    /// `even = a + row`, `odd = (a − row)·monomial` modulo one prime, with the row that `work.row` holds.
+    private func splitRow(
+        _ i: Int, _ even: UnsafeMutablePointer<Word>, _ odd: UnsafeMutablePointer<Word>, _ monomial: Monomial
+    ) {
+        Word.split(
+            even, work.row, monomial: monomial.values + i * monomial.runs, monomialShoup: monomial.shoup + i * monomial.runs,
+            block: monomial.block, even: even, odd: odd, n: n, moduli[i])
     }
 
     /// Rounding division by P of R rows of coefficients (bfv.md 9.1).

@@ -69,25 +69,18 @@ private struct OperationTiming<Word: ResidueWord> {
         costs.keySwitchTerm =
             time {
                 Word.keySwitchRow(
-                    digits: row, digitStride: n, key: row + 2 * n, keyStride: 2 * n, polyStride: n, count: l, out0: next[7],
-                    out1: next[8], n: n, m)
+                    digits: row, digitStride: n, key: row + 2 * n, keyStride: 2 * n, polyStride: n, count: l,
+                    permutation: action.values, out0: next[7], out1: next[8], n: n, m)
             } / size / Double(l)
         action.values.withUnsafeBufferPointer { permutation in
             guard let permutation = permutation.baseAddress else { return }
-            costs.splitPermuted =
-                time {
-                    Word.splitPermuted(
-                        row, sum: next[1], permutation: permutation, monomial: next[2], monomialShoup: next[3], even: next[4],
-                        odd: next[5], scratch: next[6], n: n, m)
-                } / size
-        }
-        action.coefficients.withUnsafeBufferPointer { source in
-            guard let source = source.baseAddress else { return }
-            costs.permuteSigned = time { Word.permuteSigned(row, source: source, next[1], n: n, m) } / size
+            costs.addPermuted =
+                time { Word.addPermuted(row, next[1], permutation: permutation, next[2], n: n, m) } / size
         }
         costs.split =
             time {
-                Word.split(row, next[1], monomial: next[2], monomialShoup: next[3], even: next[4], odd: next[5], n: n, m)
+                Word.split(
+                    row, next[1], monomial: next[2], monomialShoup: next[3], block: 64, even: next[4], odd: next[5], n: n, m)
             } / size
         costs.liftCentered =
             time { Word.liftCentered(row, next[1], n: n, from: q, context.ring.moduli[context.specialRow]) } / size

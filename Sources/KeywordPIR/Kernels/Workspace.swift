@@ -45,7 +45,6 @@ final class ExpansionWorkspace<Word: ResidueWord> {
     let sum0: UnsafeMutablePointer<Word>
     let sum1: UnsafeMutablePointer<Word>
     let switched: UnsafeMutablePointer<Word>
-    let digits: UnsafeMutablePointer<Word>
     let scratch: UnsafeMutablePointer<Word>
     let row: UnsafeMutablePointer<Word>
 
@@ -54,15 +53,14 @@ final class ExpansionWorkspace<Word: ResidueWord> {
         let (l, r) = (context.levels, context.keyRows)
         let node = (r + l * r) * n
         let product = context.products?.scratchWords ?? 0
-        arena = Arena(words: node * (depth + 3) + 2 * r * n + l * n + l * r * n + 2 * n + max(n, product))
+        arena = Arena(words: node * (depth + 3) + n + r * n + l * n + 2 * n + max(n, product))
         var list: [UnsafeMutablePointer<Word>] = []
         for _ in 0..<(depth + 2) { list.append(arena.take(node)) }
         nodes = list
         spare = arena.take(node)
-        sum0 = arena.take(r * n)
+        sum0 = arena.take(n)
         sum1 = arena.take(r * n)
         switched = arena.take(l * n)
-        digits = arena.take(l * r * n)
         row = arena.take(2 * n)
         scratch = arena.take(max(n, product))
     }
