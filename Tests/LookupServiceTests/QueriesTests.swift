@@ -195,6 +195,33 @@ struct QueriesTests {
         #expect(try again.value(query, in: answer) == Array("Johnny".utf8))
     }
 
+    @Test("the first query after an upload decodes no key")
+    func firstQueryAfterUpload() throws {
+        func decodings() -> Int { subject.service.keyDecodings.load(ordering: .relaxed) }
+        try upload()
+        #expect(decodings() == 1)
+        for round in 1...2 {
+            let (query, request) = try device.query(ServiceUnderTest.number)
+            let answer = subject.call("/queries", device.requests(request))
+            #expect(try device.value(query, in: answer) == Array("Johnny".utf8))
+            #expect(decodings() == 1 && subject.service.decodedKeys.statistics.hits == round)
+        }
+        #expect(subject.service.decodedKeys.statistics.count == 1)
+        // Uploaded anew under the same timestamp: the old one answers nothing any more, and the new one is at hand.
+        let again = try TestDevice(subject.identity)
+        try #require(subject.call("/key", again.upload).status == 200)
+        let (query, request) = try again.query(ServiceUnderTest.number)
+        #expect(try again.value(query, in: subject.call("/queries", again.requests(request))) == Array("Johnny".utf8))
+        #expect(decodings() == 2)
+        // Without a cache every query decodes.
+        var options = ServiceOptions()
+        options.decodedKeyBytes = 0
+        let poor = try ServiceUnderTest(options: options)
+        try #require(poor.call("/key", device.upload).status == 200)
+        #expect(poor.call("/queries", device.requests(try device.query(ServiceUnderTest.number).request)).status == 200)
+        #expect(poor.service.keyDecodings.load(ordering: .relaxed) == 2)
+    }
+
     @Test("queries of a batch to the same large shard share its scan, and each gets its own answer")
     func sharedScan() throws {
         var options = ServiceOptions()

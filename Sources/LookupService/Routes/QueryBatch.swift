@@ -106,7 +106,7 @@ final class QueryBatch: Sendable {
         if let carried = accepted.request.evaluationKey {
             guard let metadata = carried.metadata, let key = carried.evaluationKey, metadata.identifier.elementsEqual(hash)
             else { throw .invalidRequest }
-            return try Self.decode(key, by: engine, or: .invalidRequest)
+            return try decode(key, by: engine, or: .invalidRequest)
         }
         guard let metadata = accepted.request.evaluationKeyMetadata, metadata.identifier.elementsEqual(hash) else {
             throw .evaluationKeyNotFound
@@ -122,6 +122,7 @@ final class QueryBatch: Sendable {
         let now = secondsSince1970()
         // The timestamp 0 asks for the newest, which only the store knows.
         if asked.timestamp != 0, let key = service.decodedKeys.key(asked, at: now) { return key }
+        let moment = service.decodedKeys.moment
         let match: EvaluationKeyMatch?
         do throws(StateStoreError) {
             match = try service.store.key(
@@ -145,14 +146,15 @@ final class QueryBatch: Sendable {
             throw .evaluationKeyNotFound
         }
         // It was checked when it came; one that does not fit any more is as good as none, and the device uploads another.
-        let key = try Self.decode(message, by: engine, or: .evaluationKeyNotFound)
-        service.decodedKeys.keep(key, as: name, at: now)
+        let key = try decode(message, by: engine, or: .evaluationKeyNotFound)
+        service.decodedKeys.keep(key, as: name, at: now, since: moment)
         return key
     }
 
-    private static func decode(
+    private func decode(
         _ message: SerializedEvaluationKey, by engine: PIREngine, or failure: ServiceFailure
     ) throws(ServiceFailure) -> DecodedEvaluationKey {
+        service.keyDecodings.add(1, ordering: .relaxed)
         do {
             return try engine.decodeEvaluationKey(message)
         } catch {
