@@ -52,6 +52,14 @@ final class Lookup<Word: ResidueWord>: Sendable {
         return try message.ciphertexts.map { try context.readQueryCiphertext($0.bytes()) }
     }
 
+    /// Bytes of the memory that one query takes on one thread, but for the tree's.
+    func workspaceBytes(_ shape: ShardParameters) -> Int {
+        let products = Self.multiplies(shape) ? context.products?.rows ?? 0 : 0
+        let words =
+            shape.hashFunctionCount * (context.levels * shape.rows + products * shape.columns) + products * shape.columns
+        return words * 2 * context.degree * MemoryLayout<Word>.size
+    }
+
     private func takeWorkspaces(_ shape: ShardParameters) -> Workspaces {
         let found = spareWorkspaces.withLock { list -> Workspaces? in
             guard let i = list.lastIndex(where: { $0.shape == shape }) else { return nil }
@@ -92,9 +100,8 @@ final class Lookup<Word: ResidueWord>: Sendable {
             target: LeafTarget(shape: shape, selection: work.selection, multiplies: multiplies)
         ).run(query, outputs: shape.expandedCount, helper: threads > 1 ? work.helper : nil)
         if multiplies, key.relinearization == nil { throw BFVError.missingRelinearizationKey }
-        let evaluation = ColumnEvaluation(
-            context: context, shape: shape, selection: work.selection, contents: contents,
-            relinearization: multiplies ? key.relinearization : nil)
+        let evaluation = ColumnEvaluation(context: context, shape: shape, contents: contents)
+        let selection = work.selection
         let chunks = shape.chunks(parameters.set)
         let jobs = shape.hashFunctionCount * chunks
         let workers = min(max(threads, 1), jobs)
@@ -102,9 +109,51 @@ final class Lookup<Word: ResidueWord>: Sendable {
             work.columns.append(ColumnWorkspace(context, columns: multiplies ? shape.columns : 0))
         }
         let replies = try run(jobs, on: work.columns.prefix(workers)) { job, columns in
-            evaluation.reply(table: job / chunks, chunk: job % chunks, chunks: chunks, columns)
+            evaluation.replies(
+                table: job / chunks, chunk: job % chunks, chunks: chunks,
+                [
+                    ColumnQuery(
+                        selection: selection, relinearization: multiplies ? key.relinearization : nil, work: columns)
+                ])[0]
         }
         return stride(from: 0, to: jobs, by: chunks).map { Array(replies[$0..<($0 + chunks)]) }
+    }
+
+    /// Replies to several queries of the same shard, on one thread: the shard is read once for all of them.
+    func answerTogether(
+        _ queries: [(query: [Ciphertext<Word>], key: ServerKey<Word>)], contents: ShardContents
+    ) throws -> [[[Ciphertext<Word>]]] {
+        let shape = contents.parameters
+        guard contents.wordBytes == MemoryLayout<Word>.size else { throw PIRError.invalid("shard is of another word width") }
+        let multiplies = Self.multiplies(shape)
+        var taken: [Workspaces] = []
+        defer { for work in taken { giveBack(work) } }
+        for (query, key) in queries {
+            if multiplies, key.relinearization == nil { throw BFVError.missingRelinearizationKey }
+            var work = takeWorkspaces(shape)
+            if work.columns.isEmpty { work.columns.append(ColumnWorkspace(context, columns: multiplies ? shape.columns : 0)) }
+            taken.append(work)
+            try Expansion(
+                context: context, tables: tables, key: key, work: work.expansion,
+                target: LeafTarget(shape: shape, selection: work.selection, multiplies: multiplies)
+            ).run(query, outputs: shape.expandedCount)
+        }
+        let evaluation = ColumnEvaluation(context: context, shape: shape, contents: contents)
+        let members = zip(queries, taken).map { query, work in
+            ColumnQuery(
+                selection: work.selection, relinearization: multiplies ? query.key.relinearization : nil,
+                work: work.columns[0])
+        }
+        let chunks = shape.chunks(parameters.set)
+        var replies = [[[Ciphertext<Word>]]](
+            repeating: Array(repeating: [], count: shape.hashFunctionCount), count: queries.count)
+        for table in 0..<shape.hashFunctionCount {
+            for chunk in 0..<chunks {
+                let parts = evaluation.replies(table: table, chunk: chunk, chunks: chunks, members)
+                for (i, part) in parts.enumerated() { replies[i][table].append(part) }
+            }
+        }
+        return replies
     }
 
     /// Results of jobs in order; each worker has a workspace of its own and takes the next job when it is done with one.

@@ -99,6 +99,53 @@ public final class PIREngine: Sendable {
         }
     }
 
+    /// Queries that share a scan at most.
+    public static let mostTogether = 4
+
+    /// How many queries of a shard are worth answering together: 1 … `mostTogether`.
+    ///
+    /// All their selections are held at the same time; together they take at most half the shard's own bytes. So there are
+    /// several only for shards that are far larger than what a query holds, and than the caches. Measured with 5,000 rows of
+    /// 3,000 bytes (328 MB): two together take 93 to 95 %, four 86 to 91 % of the time that they take one after the other.
+    public func worthTogether(_ shard: ShardContents) -> Int {
+        let one =
+            switch width {
+            case .narrow(let lookup): lookup.workspaceBytes(shard.parameters)
+            case .wide(let lookup): lookup.workspaceBytes(shard.parameters)
+            }
+        return min(max(shard.byteCount / 2 / max(one, 1), 1), Self.mostTogether)
+    }
+
+    /// Works out the replies to several queries of the same shard on one thread, reading the shard once for all of them.
+    ///
+    /// None is done before the last. Memory grows with their number; see `worthTogether`.
+    ///
+    /// Throws what `answer` throws, for all of them.
+    public func answerTogether(
+        _ queries: [(query: DecodedQuery, key: DecodedEvaluationKey)], shard: ShardContents
+    ) throws -> [[SerializedCiphertextVec]] {
+        let foreign = PIRError.invalid("query or key was read by another engine")
+        for (query, _) in queries {
+            guard parameters.shards.indices.contains(query.shard), parameters.shards[query.shard] == shard.parameters else {
+                throw PIRError.invalid("shard does not belong to the query")
+            }
+        }
+        switch width {
+        case .narrow(let lookup):
+            let read = try queries.map { item in
+                guard case (.narrow(let query), .narrow(let key)) = (item.query.width, item.key.width) else { throw foreign }
+                return (query: query, key: key)
+            }
+            return try lookup.answerTogether(read, contents: shard).map { Self.messages($0, lookup.context) }
+        case .wide(let lookup):
+            let read = try queries.map { item in
+                guard case (.wide(let query), .wide(let key)) = (item.query.width, item.key.width) else { throw foreign }
+                return (query: query, key: key)
+            }
+            return try lookup.answerTogether(read, contents: shard).map { Self.messages($0, lookup.context) }
+        }
+    }
+
     private static func messages<Word: ResidueWord>(
         _ replies: [[Ciphertext<Word>]], _ context: BFVContext<Word>
     ) -> [SerializedCiphertextVec] {

@@ -21,6 +21,10 @@ public final class LookupService: HTTPHandler {
     let deadlines = Deadlines()
     /// Queries whose timestamp matched no stored key (service.md 1.10.1).
     let unmatchedTimestamps = Atomic<Int>(0)
+    /// Evaluation keys decoded, for queries and to check uploads.
+    let keyDecodings = Atomic<Int>(0)
+    /// Queries that were answered together with others of their batch, in one scan of the shard.
+    let sharedScans = Atomic<Int>(0)
 
     /// A service without data: it answers 503 until the first `swap`.
     public init(options: ServiceOptions = ServiceOptions(), store: any EvaluationKeyStore, log: any LogWriter) {

@@ -76,6 +76,18 @@ struct Shape: Sendable, CustomTestStringConvertible {
             #expect(try client.value(of: query, in: response) == (i < 0 ? nil : value(i)))
             #expect(try client.noiseBudget(of: response) > 1)
         }
+        // Two devices that share a scan get what each would get alone.
+        let stranger = try PIRClient(parameters: parameters)
+        let strangersKey = try engine.decodeEvaluationKey(stranger.makeEvaluationKey())
+        let queries = try [(client, key), (stranger, strangersKey), (client, key)].map { client, key in
+            (
+                query: try engine.decodeQuery(client.makeQuery(keyword(shape.lengths.count / 2)).indices, shard: 0), key: key
+            )
+        }
+        let together = try engine.answerTogether(queries, shard: contents)
+        #expect(try together == queries.map { try engine.answer($0.query, key: $0.key, shard: contents, threads: 1) })
+        #expect(try engine.answerTogether([], shard: contents).isEmpty)
+        #expect((1...PIREngine.mostTogether).contains(engine.worthTogether(contents)))
     }
 
     @Test func unfitSetsAreRefusedForTwoDimensions() throws {

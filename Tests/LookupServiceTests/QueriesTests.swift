@@ -195,6 +195,63 @@ struct QueriesTests {
         #expect(try again.value(query, in: answer) == Array("Johnny".utf8))
     }
 
+    @Test("the first query after an upload decodes no key")
+    func firstQueryAfterUpload() throws {
+        func decodings() -> Int { subject.service.keyDecodings.load(ordering: .relaxed) }
+        try upload()
+        #expect(decodings() == 1)
+        for round in 1...2 {
+            let (query, request) = try device.query(ServiceUnderTest.number)
+            let answer = subject.call("/queries", device.requests(request))
+            #expect(try device.value(query, in: answer) == Array("Johnny".utf8))
+            #expect(decodings() == 1 && subject.service.decodedKeys.statistics.hits == round)
+        }
+        #expect(subject.service.decodedKeys.statistics.count == 1)
+        // Uploaded anew under the same timestamp: the old one answers nothing any more, and the new one is at hand.
+        let again = try TestDevice(subject.identity)
+        try #require(subject.call("/key", again.upload).status == 200)
+        let (query, request) = try again.query(ServiceUnderTest.number)
+        #expect(try again.value(query, in: subject.call("/queries", again.requests(request))) == Array("Johnny".utf8))
+        #expect(decodings() == 2)
+        // Without a cache every query decodes.
+        var options = ServiceOptions()
+        options.decodedKeyBytes = 0
+        let poor = try ServiceUnderTest(options: options)
+        try #require(poor.call("/key", device.upload).status == 200)
+        #expect(poor.call("/queries", device.requests(try device.query(ServiceUnderTest.number).request)).status == 200)
+        #expect(poor.service.keyDecodings.load(ordering: .relaxed) == 2)
+    }
+
+    @Test("queries of a batch to the same large shard share its scan, and each gets its own answer")
+    func sharedScan() throws {
+        var options = ServiceOptions()
+        options.computeThreads = 1
+        let subject = try ServiceUnderTest(options: options)
+        let rows = Dictionary(
+            uniqueKeysWithValues: (0..<60).map { i in
+                ("+8869\(10_000_000 + i)", (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ i) })
+            })
+        let large = try SampleUseCase.make("net.example.large", rows: rows, shards: 1).loaded
+        let contents = try #require(large.shards[0].contents)
+        #expect(large.engine.worthTogether(contents) > 1)
+        subject.service.swap(to: ServiceSnapshot(version: "large", current: [subject.block, large]))
+        let small = try TestDevice(subject.block, timestamp: 5)
+        let device = try TestDevice(large)
+        for one in [small, device] { try #require(subject.call("/key", one.upload).status == 200) }
+        let keywords = rows.keys.sorted().prefix(4) + ["+1"]
+        let queries = try keywords.map { try device.query($0) }
+        let other = try small.query(ServiceUnderTest.number)
+        var requests = queries.flatMap { device.requests($0.request).requests }
+        requests.insert(contentsOf: small.requests(other.request).requests, at: 2)
+        let answer = subject.call("/queries", Requests(requests: requests))
+        try #require(answer.status == 200)
+        #expect(try small.value(other.query, in: answer, at: 2) == [1])
+        for (i, (keyword, query)) in zip(keywords, queries).enumerated() {
+            #expect(try device.value(query.query, in: answer, at: i < 2 ? i : i + 1) == rows[keyword])
+        }
+        #expect(subject.service.sharedScans.load(ordering: .relaxed) > 1)
+    }
+
     @Test("a shard out of service is 503 with a log line, its siblings answer")
     func outOfService() throws {
         try upload()

@@ -37,68 +37,73 @@ final class ColumnWorkspace<Word: ResidueWord> {
     }
 }
 
+/// One query's part in the answers for a shard.
+struct ColumnQuery<Word: ResidueWord> {
+    let selection: SelectionBuffer<Word>
+    /// Nil where no ciphertext product is made.
+    let relinearization: PreparedKey<Word>?
+    let work: ColumnWorkspace<Word>
+}
+
 /// Answers for one table and chunk.
 struct ColumnEvaluation<Word: ResidueWord> {
     let context: BFVContext<Word>
     let shape: ShardParameters
-    let selection: SelectionBuffer<Word>
     let contents: ShardContents
-    /// Nil where no ciphertext product is made.
-    let relinearization: PreparedKey<Word>?
 
     private var n: Int { context.degree }
     private var l: Int { context.levels }
     private var r: Int { context.keyRows }
     private var moduli: [Modulus<Word>] { context.ring.moduli }
 
-    /// The reply ciphertext of one table and chunk, at level 1.
-    func reply(table: Int, chunk: Int, chunks: Int, _ work: ColumnWorkspace<Word>) -> Ciphertext<Word> {
+    /// The reply ciphertexts of one table and chunk, at level 1, one for each query. The shard is read once for all.
+    func replies(table: Int, chunk: Int, chunks: Int, _ queries: [ColumnQuery<Word>]) -> [Ciphertext<Word>] {
         let first = (table * chunks + chunk) * shape.columns
-        if let relinearization, let products = context.products {
-            let poly = products.rows * n
-            firstDimension(
-                contents.layout.columns[first..<(first + shape.columns)], table: table, work.operands, columnStride: 2 * poly,
-                polyStride: poly)
-            for column in 0..<shape.columns { lift(work.operands + column * 2 * poly, products, work) }
-            multiplyAndSum(table: table, products, relinearization, work)
-        } else {
-            firstDimension(
-                contents.layout.columns[first..<(first + 1)], table: table, work.scaled, columnStride: 0, polyStride: l * n)
-            for p in 0..<2 {
-                for i in 0..<l { Word.inverse(work.scaled + (p * l + i) * n, context.ring.tables[i]) }
+        firstDimension(contents.layout.columns[first..<(first + shape.columns)], table: table, queries)
+        return queries.map { query in
+            let work = query.work
+            if let relinearization = query.relinearization, let products = context.products {
+                for column in 0..<shape.columns { lift(work.operands + column * 2 * products.rows * n, products, work) }
+                multiplyAndSum(table: table, products, query.selection, relinearization, work)
+            } else {
+                for p in 0..<2 {
+                    for i in 0..<l { Word.inverse(work.scaled + (p * l + i) * n, context.ring.tables[i]) }
+                }
             }
+            for p in 0..<2 { switchToSingle(work.scaled + p * l * n, work) }
+            return Ciphertext(
+                (0..<2).map { p in
+                    Polynomial(
+                        words: Array(UnsafeBufferPointer(start: work.scaled + p * l * n, count: n)), degree: n)
+                })
         }
-        for p in 0..<2 { switchToSingle(work.scaled + p * l * n, work) }
-        return Ciphertext(
-            (0..<2).map { p in
-                Polynomial(
-                    words: Array(UnsafeBufferPointer(start: work.scaled + p * l * n, count: n)), degree: n)
-            })
     }
 
     /// Bytes of selections that one pass over the columns keeps at hand: a part of the second-level cache.
     private static var selectionBytes: Int { 128 << 10 }
 
-    /// `Σ_a U[a]·plaintext(a)` of columns that lie one after the other: L rows of values for both polynomials of each.
+    /// `Σ_a U[a]·plaintext(a)` of columns that lie one after the other: L rows of values for both polynomials of each, into
+    /// the operands of a query that multiplies, else (one column) where its result is scaled.
     ///
     /// A few tiles of the selections are used for all columns before the next ones, since all selections of a large shard
-    /// together are larger than the shard's column and than any cache.
-    private func firstDimension(
-        _ columns: ArraySlice<ShardLayout.Column>, table: Int, _ out: UnsafeMutablePointer<Word>, columnStride: Int,
-        polyStride: Int
-    ) {
+    /// together are larger than the shard's column and than any cache. Several queries take turns at each piece of a column,
+    /// which only the first of them has to fetch from memory.
+    private func firstDimension(_ columns: ArraySlice<ShardLayout.Column>, table: Int, _ queries: [ColumnQuery<Word>]) {
         let wordsPerResidue = 2 * shape.rows
         let fitting = Self.selectionBytes / (wordsPerResidue * MemoryLayout<Word>.size * Word.tile)
         // A power of two, so that groups divide the row.
         let group = min(n, Word.tile << max(floorLog2(UInt64(max(fitting, 1))), 0))
         for i in 0..<l {
-            let selections = selection.first[table] + i * n * wordsPerResidue
             for start in stride(from: 0, to: n, by: group) {
                 for (number, column) in columns.enumerated() {
-                    let place = out + number * columnStride + i * n + start
-                    sum(
-                        column, row: i, start: start, count: group, selections + start * wordsPerResidue, place,
-                        place + polyStride)
+                    for query in queries {
+                        let selections = query.selection.first[table] + (i * n + start) * wordsPerResidue
+                        let isOperand = query.relinearization != nil
+                        let poly = (isOperand ? context.products?.rows ?? l : l) * n
+                        let place =
+                            (isOperand ? query.work.operands + number * 2 * poly : query.work.scaled) + i * n + start
+                        sum(column, row: i, start: start, count: group, selections, place, place + poly)
+                    }
                 }
             }
         }
@@ -136,7 +141,8 @@ struct ColumnEvaluation<Word: ResidueWord> {
 
     /// `Σ_j V[j]·y_j`, scaled and relinearized once: two polynomials of L rows in `work.scaled`.
     private func multiplyAndSum(
-        table: Int, _ products: ProductContext<Word>, _ key: PreparedKey<Word>, _ work: ColumnWorkspace<Word>
+        table: Int, _ products: ProductContext<Word>, _ selection: SelectionBuffer<Word>, _ key: PreparedKey<Word>,
+        _ work: ColumnWorkspace<Word>
     ) {
         let poly = products.rows * n
         products.tensorSum(

@@ -39,6 +39,8 @@ public final class ShardContents: @unchecked Sendable {
     public let layout: ShardLayout
     /// Bytes of a residue: 4 or 8.
     public let wordBytes: Int
+    /// Bytes of all residues.
+    public var byteCount: Int { layout.words * wordBytes }
     let base: UnsafeRawPointer?
     private let owner: AnyObject?
 

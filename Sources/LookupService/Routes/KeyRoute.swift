@@ -1,5 +1,5 @@
 // POST /key: evaluation keys are checked against a hosted configuration, then stored durably, then acknowledged
-// (service.md 1.10).
+// (service.md 1.10). The decoded form that checking gives is kept for the device's first query.
 
 import KeywordPIR
 import LookupMessages
@@ -22,9 +22,9 @@ extension LookupService {
         let checking = WorkItem(rank: .upkeep) { [self, uploads] in
             guard !call.isPointless else { return call.refuse(.tryAgainLater) }
             do throws(ServiceFailure) {
-                var records: [EvaluationKeyRecord] = []
-                for upload in uploads { records.append(try upload.checked(user: user)) }
-                try keep(records, for: call)
+                var checked: [CheckedKey] = []
+                for upload in uploads { checked.append(try upload.checked(user: user, by: self)) }
+                try keep(checked, for: call)
             } catch {
                 call.refuse(error)
             }
@@ -35,11 +35,15 @@ extension LookupService {
     }
 
     /// Stores what was checked, and acknowledges it when it is durable.
-    private func keep(_ records: [EvaluationKeyRecord], for call: ServiceCall) throws(ServiceFailure) {
+    private func keep(_ checked: [CheckedKey], for call: ServiceCall) throws(ServiceFailure) {
         let storing = WorkItem(rank: .upkeep) { [self] in
+            let moment = decodedKeys.moment
+            let now = secondsSince1970()
             do throws(StateStoreError) {
-                try store.store(records, at: Int64(secondsSince1970()))
-                for record in records { decodedKeys.forget(DecodedKeyName(record)) }
+                try store.store(checked.map(\.record), at: Int64(now))
+                for one in checked {
+                    decodedKeys.replace(DecodedKeyName(one.record), by: one.decoded?.key, at: now, since: moment)
+                }
                 call.succeed([])
             } catch {
                 switch error {
@@ -64,6 +68,13 @@ extension DecodedKeyName {
     }
 }
 
+/// A key that may be stored.
+private struct CheckedKey: Sendable {
+    var record: EvaluationKeyRecord
+    /// What checking it gave, for the first query; nil if too many uploads wait.
+    var decoded: UploadedKey?
+}
+
 /// One key of an upload with the engine of the configuration that it names.
 private struct KeyUpload: Sendable {
     var hash: [UInt8]
@@ -72,12 +83,14 @@ private struct KeyUpload: Sendable {
     var engine: PIREngine
 
     /// The record to store, if the key is what the configuration asks for.
-    func checked(user: String) throws(ServiceFailure) -> EvaluationKeyRecord {
+    func checked(user: String, by service: LookupService) throws(ServiceFailure) -> CheckedKey {
+        let decoded: DecodedEvaluationKey
         do {
-            _ = try engine.decodeEvaluationKey(key)
+            decoded = try engine.decodeEvaluationKey(key)
         } catch {
             throw .invalidRequest
         }
+        service.keyDecodings.add(1, ordering: .relaxed)
         // Elements that no query uses are not worth their bytes in the store.
         var needed = key
         let elements = Set(engine.parameters.galoisElements.map { UInt64(clamping: $0) })
@@ -85,6 +98,8 @@ private struct KeyUpload: Sendable {
         if !engine.parameters.evaluationKeyConfig.hasRelinKey { needed.relinKey = nil }
         let bytes = needed.encoded()
         guard !bytes.isEmpty else { throw .invalidRequest }
-        return EvaluationKeyRecord(userIdentifier: user, configurationHash: hash, timestamp: timestamp, key: bytes)
+        return CheckedKey(
+            record: EvaluationKeyRecord(userIdentifier: user, configurationHash: hash, timestamp: timestamp, key: bytes),
+            decoded: UploadedKey(decoded, for: service.decodedKeys))
     }
 }
