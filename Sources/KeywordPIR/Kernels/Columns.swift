@@ -45,6 +45,8 @@ struct ColumnEvaluation<Word: ResidueWord> {
     let contents: ShardContents
     /// Nil where no ciphertext product is made.
     let relinearization: PreparedKey<Word>?
+    /// Told where the time goes.
+    var phases: PhaseTimes?
 
     private var n: Int { context.degree }
     private var l: Int { context.levels }
@@ -56,19 +58,27 @@ struct ColumnEvaluation<Word: ResidueWord> {
         let first = (table * chunks + chunk) * shape.columns
         if let relinearization, let products = context.products {
             let poly = products.rows * n
-            firstDimension(
-                contents.layout.columns[first..<(first + shape.columns)], table: table, work.operands, columnStride: 2 * poly,
-                polyStride: poly)
-            for column in 0..<shape.columns { lift(work.operands + column * 2 * poly, products, work) }
-            multiplyAndSum(table: table, products, relinearization, work)
+            phases.measure(.firstDimension) {
+                firstDimension(
+                    contents.layout.columns[first..<(first + shape.columns)], table: table, work.operands,
+                    columnStride: 2 * poly, polyStride: poly)
+            }
+            phases.measure(.secondDimension) {
+                for column in 0..<shape.columns { lift(work.operands + column * 2 * poly, products, work) }
+                multiplyAndSum(table: table, products, relinearization, work)
+            }
         } else {
-            firstDimension(
-                contents.layout.columns[first..<(first + 1)], table: table, work.scaled, columnStride: 0, polyStride: l * n)
-            for p in 0..<2 {
-                for i in 0..<l { Word.inverse(work.scaled + (p * l + i) * n, context.ring.tables[i]) }
+            phases.measure(.firstDimension) {
+                firstDimension(
+                    contents.layout.columns[first..<(first + 1)], table: table, work.scaled, columnStride: 0, polyStride: l * n)
+                for p in 0..<2 {
+                    for i in 0..<l { Word.inverse(work.scaled + (p * l + i) * n, context.ring.tables[i]) }
+                }
             }
         }
-        for p in 0..<2 { switchToSingle(work.scaled + p * l * n, work) }
+        phases.measure(.secondDimension) {
+            for p in 0..<2 { switchToSingle(work.scaled + p * l * n, work) }
+        }
         return Ciphertext(
             (0..<2).map { p in
                 Polynomial(
@@ -125,7 +135,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
     }
 
     /// Adds the auxiliary rows to a column result.
-    private func lift(_ operand: UnsafeMutablePointer<Word>, _ products: ProductContext<Word>, _ work: ColumnWorkspace<Word>) {
+    func lift(_ operand: UnsafeMutablePointer<Word>, _ products: ProductContext<Word>, _ work: ColumnWorkspace<Word>) {
         for p in 0..<2 {
             let place = operand + p * products.rows * n
             work.scaled.update(from: place, count: l * n)
@@ -135,7 +145,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
     }
 
     /// `Σ_j V[j]·y_j`, scaled and relinearized once: two polynomials of L rows in `work.scaled`.
-    private func multiplyAndSum(
+    func multiplyAndSum(
         table: Int, _ products: ProductContext<Word>, _ key: PreparedKey<Word>, _ work: ColumnWorkspace<Word>
     ) {
         let poly = products.rows * n

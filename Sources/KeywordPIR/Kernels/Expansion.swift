@@ -88,7 +88,7 @@ struct Expansion<Word: ResidueWord> {
 
     /// Centered digits of L rows of coefficients, transformed: digit j modulo row i at `(j·R + i)·N`. Without `all` only the
     /// rows i = j, which are the polynomial itself.
-    private func takeDigits(_ x: UnsafePointer<Word>, _ out: UnsafeMutablePointer<Word>, all: Bool) {
+    func takeDigits(_ x: UnsafePointer<Word>, _ out: UnsafeMutablePointer<Word>, all: Bool) {
         for j in 0..<l {
             for i in 0..<r where all || i == j {
                 let place = out + (j * r + i) * n
@@ -176,7 +176,7 @@ struct Expansion<Word: ResidueWord> {
     }
 
     /// `sum_p ← Σ_j digit_j ∘ K_j,p` for all rows.
-    private func keySwitchSums(_ digits: UnsafePointer<Word>, _ prepared: PreparedKey<Word>) {
+    func keySwitchSums(_ digits: UnsafePointer<Word>, _ prepared: PreparedKey<Word>) {
         prepared.words.withUnsafeBufferPointer { k in
             guard let k = k.baseAddress else { return }
             for i in 0..<r {
@@ -188,7 +188,7 @@ struct Expansion<Word: ResidueWord> {
     }
 
     /// `turned ← σ_g(sum1 / P)`, coefficients of L rows.
-    private func divideAndTurn(_ action: GaloisAction) {
+    func divideAndTurn(_ action: GaloisAction) {
         for i in 0..<r { Word.inverse(work.sum1 + i * n, context.ring.tables[i]) }
         divideByP(work.sum1, work.switched)
         action.coefficients.withUnsafeBufferPointer { source in
