@@ -116,10 +116,12 @@ struct EngineBenchmarkTests {
             return try measurement.allocations()
         }
         // Both have two dimensions of more than one.
-        guard let small = try allocated(rows: 3000), let large = try allocated(rows: 15_000) else { return }
+        let (few, many) = (3000, 30_000)
+        guard let small = try allocated(rows: few), let large = try allocated(rows: many) else { return }
         #expect(small.count > 0)
         #expect(small.bytes > 1000)
-        #expect(large.count <= small.count)
-        #expect(large.bytes <= small.bytes * 1.01)
+        #expect(large.count < small.count + 10)
+        // Arrays take what malloc gives, so that bytes differ a little from run to run; something for each row would show.
+        #expect(large.bytes - small.bytes < Double(2 * (many - few)), "\(small.bytes) and \(large.bytes) bytes")
     }
 }
