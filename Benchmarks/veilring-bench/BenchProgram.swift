@@ -1,6 +1,8 @@
 // The commands of `veilring-bench` and their exit statuses: 0 done, 1 failed (a wrong answer is a failure), 2 bad usage.
 
+import BFV
 import Foundation
+import KeywordPIR
 
 /// The program: finds the command, runs it, writes the result to standard output and everything else to standard error.
 struct BenchProgram {
@@ -12,6 +14,7 @@ struct BenchProgram {
     static let usage = """
         usage: veilring-bench engine [options]
                veilring-bench build [options]
+               veilring-bench costs
                veilring-bench compare [--json] FIRST.json SECOND.json
                veilring-bench compare --against PROGRAM [--rounds N] [--json] engine|build [options]
 
@@ -21,6 +24,7 @@ struct BenchProgram {
           --parameters NAME    parameter set (default n_4096_logq_27_28_28_logt_5)
           --hash-functions H   tables (default 2)
           --dimensions D       1 or 2 (default 2)
+          --plan RULE          how two dimensions are chosen: cost, uneven or even (default cost)
           --threads T          threads for one reply (default 1)
           --repeat R           queries (default 100)
         build    a keyword database on disk becomes shards, the checks before publishing included
@@ -29,6 +33,7 @@ struct BenchProgram {
           --rows-per-shard N   rows in a shard, on average (default 50000)
           --threads T          threads (default 2)
           --repeat R           builds, of which the median counts (default 1)
+        costs    what the operations cost here that the rule `cost` weighs, for two parameter sets
         compare  two results of the same options side by side; or another program, for example an older build of this one,
                  and this one in turn, N times each (default 5)
 
@@ -50,9 +55,10 @@ struct BenchProgram {
             switch words.first {
             case "engine"?: try engine(Array(words.dropFirst()))
             case "build"?: try build(Array(words.dropFirst()))
+            case "costs"?: try costs(Array(words.dropFirst()))
             case "compare"?: try compare(Array(words.dropFirst()))
-            case let other?: throw UsageError("unknown command \(other); known: engine build compare")
-            case nil: throw UsageError("a command is needed: engine, build or compare")
+            case let other?: throw UsageError("unknown command \(other); known: engine build costs compare")
+            case nil: throw UsageError("a command is needed: engine, build, costs or compare")
             }
             return 0
         } catch let error as UsageError {
@@ -90,6 +96,13 @@ struct BenchProgram {
         var measured = try BuildBenchmark(options: BuildBenchOptions(arguments)).run()
         measured.commit = arguments.values["--commit"]
         result(arguments.switches.contains("--json") ? try Self.json(measured) : measured.text)
+    }
+
+    private func costs(_ words: [String]) throws {
+        guard words.isEmpty else { throw UsageError("costs takes no options") }
+        for name in [EngineOptions().parameters, "n_8192_logq_3x55_logt_24"] {
+            result("\(name) \(try OperationCosts.measured(ParameterSet.named(name)))")
+        }
     }
 
     private func compare(_ words: [String]) throws {

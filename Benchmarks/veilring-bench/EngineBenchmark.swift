@@ -122,9 +122,11 @@ struct EngineBenchmark {
         let perPlaintext = max(set.bytesPerPlaintext / table.largestBucketBytes, 1)
         return try ShardParameters(
             entryCount: table.bucketsPerTable, entrySize: table.largestBucketBytes,
-            dimensions: dimensions(
+            dimensions: CostModel(set).dimensions(
                 plaintexts: (table.bucketsPerTable + perPlaintext - 1) / perPlaintext, hashFunctions: options.hashFunctions,
-                dimensionCount: options.dimensions, uneven: true), hashFunctionCount: options.hashFunctions, set: set)
+                chunks: max((table.largestBucketBytes + set.bytesPerPlaintext - 1) / set.bytesPerPlaintext, 1),
+                dimensionCount: options.dimensions, rule: DimensionRule(rawValue: options.plan) ?? .cost),
+            hashFunctionCount: options.hashFunctions, set: set)
     }
 
     private func shape(_ stage: Stage) -> EngineResult.Shape {

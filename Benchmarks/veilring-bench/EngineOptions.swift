@@ -16,17 +16,21 @@ struct EngineOptions: Codable, Equatable {
     var hashFunctions = 2
     /// One or two.
     var dimensions = 2
+    /// The rule that chooses the dimensions: `cost`, `uneven` or `even`.
+    var plan = DimensionRule.cost.rawValue
     /// Threads that one reply may use.
     var threads = 1
     /// Queries that are measured.
     var repeats = 100
 
     private enum CodingKeys: String, CodingKey {
-        case rows, valueBytes, parameters, hashFunctions, dimensions, threads
+        case rows, valueBytes, parameters, hashFunctions, dimensions, plan, threads
         case repeats = "repeat"
     }
 
-    static let names = ["--rows", "--value-bytes", "--parameters", "--hash-functions", "--dimensions", "--threads", "--repeat"]
+    static let names = [
+        "--rows", "--value-bytes", "--parameters", "--hash-functions", "--dimensions", "--plan", "--threads", "--repeat",
+    ]
 
     /// The defaults.
     init() {}
@@ -38,6 +42,10 @@ struct EngineOptions: Codable, Equatable {
         parameters = arguments.values["--parameters"] ?? parameters
         hashFunctions = try arguments.number("--hash-functions", in: 1...8, default: hashFunctions)
         dimensions = try arguments.number("--dimensions", in: 1...2, default: dimensions)
+        plan = arguments.values["--plan"] ?? plan
+        guard DimensionRule(rawValue: plan) != nil else {
+            throw UsageError("--plan: expected cost, uneven or even, got \(plan)")
+        }
         threads = try arguments.number("--threads", in: 1...1024, default: threads)
         repeats = try arguments.number("--repeat", in: 1...100_000, default: repeats)
         try check()

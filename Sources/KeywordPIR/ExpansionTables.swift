@@ -4,22 +4,12 @@
 import BFV
 import RingMath
 
-/// How one Galois element acts: on values and on coefficients.
+/// How one Galois element acts on values.
 struct GaloisAction: Sendable {
     /// `σ_g` on values: entry i comes from `values[i]`.
     let values: [UInt32]
-    /// `σ_g` on coefficients: entry i comes from the low 31 bits, negated if the top bit is set.
-    let coefficients: [UInt32]
 
-    init(degree: Int, element: Int) {
-        values = Ring<UInt64>.permutation(degree: degree, element: element)
-        var source = [UInt32](repeating: 0, count: degree)
-        for j in 0..<degree {
-            let place = (j * element) & (2 * degree - 1)
-            if place < degree { source[place] = UInt32(j) } else { source[place - degree] = UInt32(j) | 0x8000_0000 }
-        }
-        coefficients = source
-    }
+    init(degree: Int, element: Int) { values = Ring<UInt64>.permutation(degree: degree, element: element) }
 }
 
 /// One level of the tree.
@@ -27,9 +17,11 @@ struct ExpansionLevel<Word: ResidueWord>: Sendable {
     /// Element of the key that is applied, and how often.
     let element: Int
     let times: Int
-    /// Values of `X^(−2^(s−1))` for every modulus, row after row, and their Shoup companions.
+    /// Values of `X^(−2^(s−1))` for every modulus, row after row, and their Shoup companions. A value depends on the high bits
+    /// of its place only: runs of `block` equal ones are kept once.
     let monomial: [Word]
     let monomialShoup: [Word]
+    let block: Int
 }
 
 /// Tables of all levels down to the deepest that any shard of a use case needs.
@@ -52,13 +44,17 @@ final class ExpansionTables<Word: ResidueWord>: Sendable {
             if actions[plan.element] == nil { actions[plan.element] = GaloisAction(degree: n, element: plan.element) }
             var monomial: [Word] = []
             var shoup: [Word] = []
+            // Shorter runs than a vector are not worth the loop over them.
+            let block = 1 << (s - 1) < 8 ? 1 : min(1 << (s - 1), n)
             for row in 0..<context.keyRows {
-                let values = context.ring.monomialValues(power: -(1 << (s - 1)), modulus: row)
+                let all = context.ring.monomialValues(power: -(1 << (s - 1)), modulus: row)
+                let values = stride(from: 0, to: n, by: block).map { all[$0] }
                 monomial += values
                 shoup += values.map { context.ring.moduli[row].shoup($0) }
             }
             levels.append(
-                ExpansionLevel(element: plan.element, times: plan.times, monomial: monomial, monomialShoup: shoup))
+                ExpansionLevel(element: plan.element, times: plan.times, monomial: monomial, monomialShoup: shoup, block: block)
+            )
         }
         self.levels = levels
         self.actions = actions

@@ -27,6 +27,8 @@ public struct ShardParameters: Sendable, Equatable, Hashable {
 
     /// Limit on every number here, so that products of them cannot overflow.
     public static let maximum = 1 << 24
+    /// Limit on the ciphertexts that a query expands to.
+    static let maximumOutputs = 1 << 20
 
     /// Checks shape against the parameter set (keyword-pir.md 5.5).
     ///
@@ -49,7 +51,7 @@ public struct ShardParameters: Sendable, Equatable, Hashable {
         guard dimensions.reduce(1, *) >= plaintextCount(set) else {
             throw PIRError.invalid("dimensions hold fewer plaintexts than the entries need")
         }
-        guard dimensions.reduce(0, +) * hashFunctionCount <= 1 << 20 else {
+        guard dimensions.reduce(0, +) * hashFunctionCount <= Self.maximumOutputs else {
             throw PIRError.invalid("query would expand to more than 2^20 ciphertexts")
         }
     }

@@ -18,11 +18,14 @@ extension Kernels32 {
     ///
     /// - `digits`: `count` rows of `n` residues in [0, 2q), `digitStride` words apart.
     /// - `key`: `count` pairs of rows in Montgomery form; row (j, p) starts at `j·keyStride + p·polyStride`.
+    /// - `permutation`: of an automorphism on values, applied to the sums: entry i is worked out from entries
+    ///   `permutation[i]`. Eight neighbours come from eight neighbours, since an odd multiplier keeps the low bits of an
+    ///   exponent apart from what stands above them (bfv.md 7.2, bit-reversed order).
     /// - `count·2q < 2^32`, so that one subtraction reduces what Montgomery's reduction leaves (below 2q).
     public static func keySwitchRow(
         _ digits: UnsafePointer<UInt32>, _ digitStride: Int, _ key: UnsafePointer<UInt32>, _ keyStride: Int, _ polyStride: Int,
-        _ count: Int, _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ n: Int,
-        _ q: UInt32, _ qInverse: UInt32
+        _ count: Int, _ permutation: UnsafePointer<UInt32>?,
+        _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ qInverse: UInt32
     ) {
         let qw = Wide(repeating: UInt64(q))
         let iw = Wide(repeating: UInt64(qInverse))
@@ -30,23 +33,29 @@ extension Kernels32 {
         if n < 8 { return }
         var i = 0
         while i < n {
+            let from = permutation.map { Int($0[i]) & ~7 } ?? i
             var e0 = Wide()
             var o0 = Wide()
             var e1 = Wide()
             var o1 = Wide()
             for j in 0..<count {
-                let d = load(digits + j &* digitStride, i)
-                let k0 = load(key + j &* keyStride, i)
-                let k1 = load(key + (j &* keyStride &+ polyStride), i)
+                let d = load(digits + j &* digitStride, from)
+                let k0 = load(key + j &* keyStride, from)
+                let k1 = load(key + (j &* keyStride &+ polyStride), from)
                 e0 = e0 &+ even(d) &* even(k0)
                 o0 = o0 &+ odd(d) &* odd(k0)
                 e1 = e1 &+ even(d) &* even(k1)
                 o1 = o1 &+ odd(d) &* odd(k1)
             }
-            let r0 = interleave(redc(e0, qw, iw), redc(o0, qw, iw))
-            let r1 = interleave(redc(e1, qw, iw), redc(o1, qw, iw))
-            store(reduceOnce(r0, qv), out0, i)
-            store(reduceOnce(r1, qv), out1, i)
+            var r0 = reduceOnce(interleave(redc(e0, qw, iw), redc(o0, qw, iw)), qv)
+            var r1 = reduceOnce(interleave(redc(e1, qw, iw), redc(o1, qw, iw)), qv)
+            if let permutation {
+                let order = load(permutation, i)
+                r0 = permuted(r0, order)
+                r1 = permuted(r1, order)
+            }
+            store(r0, out0, i)
+            store(r1, out1, i)
             i &+= 8
         }
     }
@@ -166,42 +175,34 @@ extension Kernels32 {
         }
     }
 
-    /// The children of a node of the expansion tree, polynomial 0 of one row: with `t = a + sum` permuted,
-    /// `even = a + t`, `odd = (a − t)·monomial`; all in [0, q). `even` may be `a`; `scratch` takes `n` words.
-    public static func splitPermuted(
-        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, _ permutation: UnsafePointer<UInt32>,
-        _ monomial: UnsafePointer<UInt32>, _ monomialShoup: UnsafePointer<UInt32>,
-        _ even: UnsafeMutablePointer<UInt32>, _ odd: UnsafeMutablePointer<UInt32>, _ scratch: UnsafeMutablePointer<UInt32>,
-        _ n: Int, _ q: UInt32
-    ) {
-        let qv = Lanes(repeating: q)
-        var i = 0
-        while i < n {
-            store(reduceOnce(load(a, i) &+ load(sum, i), qv), scratch, i)
-            i &+= 8
-        }
-        i = 0
-        while i < n {
-            let pi = permutation + i
-            let t = Lanes(
-                scratch[Int(pi[0])], scratch[Int(pi[1])], scratch[Int(pi[2])], scratch[Int(pi[3])],
-                scratch[Int(pi[4])], scratch[Int(pi[5])], scratch[Int(pi[6])], scratch[Int(pi[7])])
-            split(load(a, i), t, load(monomial, i), load(monomialShoup, i), even, odd, i, qv)
-            i &+= 8
-        }
-    }
-
-    /// The same without a permutation: `even = a + t`, `odd = (a − t)·monomial`, all in [0, q).
+    /// The children of a node of the expansion tree, one row: `even = a + t`, `odd = (a − t)·monomial`, all in [0, q).
+    /// `even` may be `a`.
+    ///
+    /// - `monomial`, `monomialShoup`: one factor for each run of `block` residues; `block` is 1 or a multiple of 8.
     public static func split(
         _ a: UnsafePointer<UInt32>, _ t: UnsafePointer<UInt32>,
-        _ monomial: UnsafePointer<UInt32>, _ monomialShoup: UnsafePointer<UInt32>,
+        _ monomial: UnsafePointer<UInt32>, _ monomialShoup: UnsafePointer<UInt32>, _ block: Int,
         _ even: UnsafeMutablePointer<UInt32>, _ odd: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32
     ) {
         let qv = Lanes(repeating: q)
         var i = 0
+        if block < 8 {
+            while i < n {
+                split(load(a, i), load(t, i), load(monomial, i), load(monomialShoup, i), even, odd, i, qv)
+                i &+= 8
+            }
+            return
+        }
+        var run = 0
         while i < n {
-            split(load(a, i), load(t, i), load(monomial, i), load(monomialShoup, i), even, odd, i, qv)
-            i &+= 8
+            let m = Lanes(repeating: monomial[run])
+            let ms = Lanes(repeating: monomialShoup[run])
+            let end = i &+ block
+            while i < end {
+                split(load(a, i), load(t, i), m, ms, even, odd, i, qv)
+                i &+= 8
+            }
+            run &+= 1
         }
     }
 
@@ -323,27 +324,18 @@ extension Kernels32 {
         }
     }
 
-    /// `a + sum`, permuted: `out[i] = (a + sum)[permutation[i]]`, in [0, q). `out` is neither operand.
+    /// `σ(a) + sum`: `out[i] = a[permutation[i]] + sum[i]`, in [0, q), for the permutation of an automorphism on values (see
+    /// `keySwitchRow`). `out` is not `a`.
     public static func addPermuted(
         _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, _ permutation: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32
     ) {
-        for i in 0..<n {
-            let k = Int(permutation[i])
-            let s = a[k] &+ sum[k]
-            out[i] = s >= q ? s &- q : s
-        }
-    }
-
-    /// A signed permutation of coefficients: `out[i] = ±x[source[i] & 0x7fff_ffff]`, negative where the top bit is set.
-    public static func permuteSigned(
-        _ x: UnsafePointer<UInt32>, _ source: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ n: Int,
-        _ q: UInt32
-    ) {
-        for i in 0..<n {
-            let s = source[i]
-            let v = x[Int(s & 0x7fff_ffff)]
-            out[i] = s &>> 31 == 0 || v == 0 ? v : q &- v
+        let qv = Lanes(repeating: q)
+        var i = 0
+        while i < n {
+            let x = permuted(load(a, Int(permutation[i]) & ~7), load(permutation, i))
+            store(reduceOnce(x &+ load(sum, i), qv), out, i)
+            i &+= 8
         }
     }
 

@@ -29,19 +29,23 @@ extension Kernels64 {
     /// See `Kernels32.keySwitchRow`; digits in [0, 2q), keys as they are, `count·3·2^bits(q) < 2^64`.
     public static func keySwitchRow(
         _ digits: UnsafePointer<UInt64>, _ digitStride: Int, _ key: UnsafePointer<UInt64>, _ keyStride: Int, _ polyStride: Int,
-        _ count: Int, _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int,
+        _ count: Int, _ permutation: UnsafePointer<UInt32>?,
+        _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int,
         _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64
     ) {
         #if RING_KERNELS_AVX2
-            if n >= 8 { return keySwitchVectors(digits, digitStride, key, keyStride, polyStride, count, out0, out1, n, q) }
+            if n >= 8 {
+                return keySwitchVectors(digits, digitStride, key, keyStride, polyStride, count, permutation, out0, out1, n, q)
+            }
         #endif
         for i in 0..<n {
+            let from = permutation.map { Int($0[i]) } ?? i
             var s0 = Sum()
             var s1 = Sum()
             for j in 0..<count {
-                let d = digits[j &* digitStride &+ i]
-                s0.add(d, key[j &* keyStride &+ i])
-                s1.add(d, key[j &* keyStride &+ polyStride &+ i])
+                let d = digits[j &* digitStride &+ from]
+                s0.add(d, key[j &* keyStride &+ from])
+                s1.add(d, key[j &* keyStride &+ polyStride &+ from])
             }
             out0[i] = scaleBack(s0, q, qInverse, r, rShoup)
             out1[i] = scaleBack(s1, q, qInverse, r, rShoup)
@@ -124,38 +128,24 @@ extension Kernels64 {
         }
     }
 
-    /// See `Kernels32.splitPermuted`.
-    public static func splitPermuted(
-        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, _ permutation: UnsafePointer<UInt32>,
-        _ monomial: UnsafePointer<UInt64>, _ monomialShoup: UnsafePointer<UInt64>,
-        _ even: UnsafeMutablePointer<UInt64>, _ odd: UnsafeMutablePointer<UInt64>, _ scratch: UnsafeMutablePointer<UInt64>,
-        _ n: Int, _ q: UInt64
-    ) {
-        #if RING_KERNELS_AVX2
-            if n >= 8 { return splitPermutedVectors(a, sum, permutation, monomial, monomialShoup, even, odd, scratch, n, q) }
-        #endif
-        for i in 0..<n { scratch[i] = reduceOnce(a[i] &+ sum[i], q) }
-        for i in 0..<n {
-            let x = a[i]
-            let t = scratch[Int(permutation[i])]
-            even[i] = reduceOnce(x &+ t, q)
-            odd[i] = reduceOnce(mulShoup(x &- t &+ q, monomial[i], monomialShoup[i], q), q)
-        }
-    }
-
-    /// See `Kernels32.split`.
+    /// See `Kernels32.split`; `block` is 1 or a multiple of 4.
     public static func split(
         _ a: UnsafePointer<UInt64>, _ t: UnsafePointer<UInt64>,
-        _ monomial: UnsafePointer<UInt64>, _ monomialShoup: UnsafePointer<UInt64>,
+        _ monomial: UnsafePointer<UInt64>, _ monomialShoup: UnsafePointer<UInt64>, _ block: Int,
         _ even: UnsafeMutablePointer<UInt64>, _ odd: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
     ) {
         #if RING_KERNELS_AVX2
-            if n >= 8 { return splitVectors(a, t, monomial, monomialShoup, even, odd, n, q) }
+            if n >= 8 { return splitVectors(a, t, monomial, monomialShoup, block, even, odd, n, q) }
         #endif
-        for i in 0..<n {
-            let (x, y) = (a[i], t[i])
-            even[i] = reduceOnce(x &+ y, q)
-            odd[i] = reduceOnce(mulShoup(x &- y &+ q, monomial[i], monomialShoup[i], q), q)
+        var i = 0
+        while i < n {
+            let (m, ms) = (monomial[i / block], monomialShoup[i / block])
+            for i in i..<(i &+ block) {
+                let (x, y) = (a[i], t[i])
+                even[i] = reduceOnce(x &+ y, q)
+                odd[i] = reduceOnce(mulShoup(x &- y &+ q, m, ms, q), q)
+            }
+            i &+= block
         }
     }
 
@@ -240,28 +230,15 @@ extension Kernels64 {
         }
     }
 
-    /// `a + sum`, permuted: `out[i] = (a + sum)[permutation[i]]`, in [0, q). `out` is neither operand.
+    /// See `Kernels32.addPermuted`.
     public static func addPermuted(
         _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, _ permutation: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
     ) {
-        for i in 0..<n {
-            let k = Int(permutation[i])
-            let s = a[k] &+ sum[k]
-            out[i] = s >= q ? s &- q : s
-        }
-    }
-
-    /// A signed permutation of coefficients: `out[i] = ±x[source[i] & 0x7fff_ffff]`, negative where the top bit is set.
-    public static func permuteSigned(
-        _ x: UnsafePointer<UInt64>, _ source: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt64>, _ n: Int,
-        _ q: UInt64
-    ) {
-        for i in 0..<n {
-            let s = source[i]
-            let v = x[Int(s & 0x7fff_ffff)]
-            out[i] = s &>> 31 == 0 || v == 0 ? v : q &- v
-        }
+        #if RING_KERNELS_AVX2
+            if n >= 8 { return addPermutedVectors(a, sum, permutation, out, n, q) }
+        #endif
+        for i in 0..<n { out[i] = reduceOnce(a[Int(permutation[i])] &+ sum[i], q) }
     }
 
     /// `x + y mod q` of reduced residues.

@@ -63,21 +63,29 @@
 
         static func keySwitchVectors(
             _ digits: UnsafePointer<UInt64>, _ digitStride: Int, _ key: UnsafePointer<UInt64>, _ keyStride: Int,
-            _ polyStride: Int, _ count: Int, _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>,
-            _ n: Int, _ q: UInt64
+            _ polyStride: Int, _ count: Int, _ permutation: UnsafePointer<UInt32>?, _ out0: UnsafeMutablePointer<UInt64>,
+            _ out1: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
         ) {
             let splitter = Splitter(q, splitBits(q))
             var i = 0
             while i < n {
+                let from = permutation.map { Int($0[i]) & ~3 } ?? i
                 var s0 = Sums()
                 var s1 = Sums()
                 for j in 0..<count {
-                    let d = splitter.limbs(load(digits, j &* digitStride &+ i))
-                    s0.add(d, splitter.limbs(load(key, j &* keyStride &+ i)))
-                    s1.add(d, splitter.limbs(load(key, j &* keyStride &+ polyStride &+ i)))
+                    let d = splitter.limbs(load(digits, j &* digitStride &+ from))
+                    s0.add(d, splitter.limbs(load(key, j &* keyStride &+ from)))
+                    s1.add(d, splitter.limbs(load(key, j &* keyStride &+ polyStride &+ from)))
                 }
-                store(splitter.reduce(s0), out0, i)
-                store(splitter.reduce(s1), out1, i)
+                var r0 = splitter.reduce(s0)
+                var r1 = splitter.reduce(s1)
+                if let permutation {
+                    let order = halfOrder(permutation, i)
+                    r0 = quad(Kernels32.permuted(halves(r0), order))
+                    r1 = quad(Kernels32.permuted(halves(r1), order))
+                }
+                store(r0, out0, i)
+                store(r1, out1, i)
                 i &+= 4
             }
         }
@@ -221,36 +229,49 @@
             store(reduceFromFour(product(x &+ m.q &- t, f, m), m), odd, i)
         }
 
+        /// Where the 32-bit halves of lanes i … i + 3 come from.
+        @inline(__always) static func halfOrder(_ permutation: UnsafePointer<UInt32>, _ i: Int) -> Halves {
+            let p = UnsafeRawPointer(permutation + i).loadUnaligned(as: SIMD4<UInt32>.self)
+            let low = (Quad(truncatingIfNeeded: p) & 3) &<< 1
+            return halves(low | ((low | 1) &<< 32))
+        }
+
         static func splitVectors(
             _ a: UnsafePointer<UInt64>, _ t: UnsafePointer<UInt64>,
-            _ monomial: UnsafePointer<UInt64>, _ monomialShoup: UnsafePointer<UInt64>,
+            _ monomial: UnsafePointer<UInt64>, _ monomialShoup: UnsafePointer<UInt64>, _ block: Int,
             _ even: UnsafeMutablePointer<UInt64>, _ odd: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
         ) {
             let m = Prime(q)
             var i = 0
+            if block < 4 {
+                while i < n {
+                    splitQuad(load(a, i), load(t, i), Factor(load(monomial, i), load(monomialShoup, i)), m, even, odd, i)
+                    i &+= 4
+                }
+                return
+            }
+            var run = 0
             while i < n {
-                splitQuad(load(a, i), load(t, i), Factor(load(monomial, i), load(monomialShoup, i)), m, even, odd, i)
-                i &+= 4
+                let f = Factor(Quad(repeating: monomial[run]), Quad(repeating: monomialShoup[run]))
+                let end = i &+ block
+                while i < end {
+                    splitQuad(load(a, i), load(t, i), f, m, even, odd, i)
+                    i &+= 4
+                }
+                run &+= 1
             }
         }
 
-        static func splitPermutedVectors(
+        static func addPermutedVectors(
             _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, _ permutation: UnsafePointer<UInt32>,
-            _ monomial: UnsafePointer<UInt64>, _ monomialShoup: UnsafePointer<UInt64>,
-            _ even: UnsafeMutablePointer<UInt64>, _ odd: UnsafeMutablePointer<UInt64>,
-            _ scratch: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
+            _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
         ) {
-            let m = Prime(q)
+            let qv = Quad(repeating: q)
             var i = 0
             while i < n {
-                store(reduceOnce(load(a, i) &+ load(sum, i), m.q), scratch, i)
-                i &+= 4
-            }
-            i = 0
-            while i < n {
-                let p = permutation + i
-                let t = Quad(scratch[Int(p[0])], scratch[Int(p[1])], scratch[Int(p[2])], scratch[Int(p[3])])
-                splitQuad(load(a, i), t, Factor(load(monomial, i), load(monomialShoup, i)), m, even, odd, i)
+                let x = load(a, Int(permutation[i]) & ~3)
+                let turned = quad(Kernels32.permuted(halves(x), halfOrder(permutation, i)))
+                store(reduceOnce(turned &+ load(sum, i), qv), out, i)
                 i &+= 4
             }
         }

@@ -1,59 +1,54 @@
-// Negacyclic number-theoretic transform for moduli below 2^30 in 32-bit lanes (spec bfv.md 2.2).
-// Lazy butterflies after Harvey (arXiv 1205.2926): values stay in [0, 4q) going forward and in [0, 2q) going back.
-// This folder is compiled twice, portable and for AVX2, and therefore imports nothing and calls no generic of ours.
+// Negacyclic number-theoretic transform for moduli below 2^30 in 32-bit lanes (spec bfv.md 2.2), forward.
+// Lazy butterflies after Harvey (arXiv 1205.2926). With 16q below 2^32 most of them reduce nothing; larger moduli keep their
+// values below 4q. Two stages per pass over memory; the last four without leaving the registers.
 
-/// Kernels on rows of 32-bit residues.
-public enum Kernels32 {
-    typealias Lanes = SIMD8<UInt32>
-    typealias Wide = SIMD4<UInt64>
-
-    @inline(__always) static var lowMask: Wide { Wide(repeating: 0xffff_ffff) }
-    @inline(__always) static var highMask: Wide { Wide(repeating: 0xffff_ffff_0000_0000) }
-
-    @inline(__always) static func wide(_ x: Lanes) -> Wide { unsafeBitCast(x, to: Wide.self) }
-    @inline(__always) static func lanes(_ x: Wide) -> Lanes { unsafeBitCast(x, to: Lanes.self) }
-
-    @inline(__always) static func load(_ p: UnsafePointer<UInt32>, _ i: Int) -> Lanes {
-        UnsafeRawPointer(p + i).loadUnaligned(as: Lanes.self)
+extension Kernels32 {
+    /// Which values a pass reduces first: none, those that its first stage adds to, or those of both stages.
+    protocol Growth {
+        static var first: Bool { get }
+        static var second: Bool { get }
     }
-    @inline(__always) static func load(_ p: UnsafeMutablePointer<UInt32>, _ i: Int) -> Lanes {
-        UnsafeRawPointer(p + i).loadUnaligned(as: Lanes.self)
+    enum Free: Growth {
+        @inline(__always) static var first: Bool { false }
+        @inline(__always) static var second: Bool { false }
     }
-    @inline(__always) static func store(_ v: Lanes, _ p: UnsafeMutablePointer<UInt32>, _ i: Int) {
-        UnsafeMutableRawPointer(p + i).storeBytes(of: v, as: Lanes.self)
+    enum Halved: Growth {
+        @inline(__always) static var first: Bool { true }
+        @inline(__always) static var second: Bool { false }
+    }
+    enum Strict: Growth {
+        @inline(__always) static var first: Bool { true }
+        @inline(__always) static var second: Bool { true }
     }
 
-    /// `x − m` where `x ≥ m`, else `x`: one unsigned minimum, since `x − m` wraps to something large otherwise.
-    @inline(__always) static func reduceOnce(_ x: Lanes, _ m: Lanes) -> Lanes {
-        let y = x &- m
-        return x.replacing(with: y, where: y .< x)
-    }
-
-    /// Product `w·y` modulo `q` in [0, 2q) for any 32-bit `y`; `w` below q, `ws = floor(2^32·w / q)`.
-    @inline(__always) static func mulShoup(_ y: Lanes, _ w: Lanes, _ ws: Lanes, _ q: Lanes) -> Lanes {
-        let y64 = wide(y)
-        let s64 = wide(ws)
-        let even = (y64 & lowMask) &* (s64 & lowMask)
-        let odd = (y64 &>> 32) &* (s64 &>> 32)
-        let high = lanes((even &>> 32) | (odd & highMask))
-        return (y &* w) &- (high &* q)
-    }
-
-    @inline(__always) static func forwardButterfly(
-        _ x: inout Lanes, _ y: inout Lanes, _ w: Lanes, _ ws: Lanes, _ q: Lanes, _ q2: Lanes
-    ) {
-        let a = reduceOnce(x, q2)
-        let t = mulShoup(y, w, ws, q)
+    @inline(__always) static func forwardPair(_ x: inout Lanes, _ y: inout Lanes, _ w: Twiddle, _ q: Lanes, _ q2: Lanes) {
+        let t = product(y, w, q)
+        let a = x
         x = a &+ t
-        y = a &- t &+ q2
+        y = a &+ q2 &- t
     }
 
-    @inline(__always) static func inverseButterfly(
-        _ x: inout Lanes, _ y: inout Lanes, _ w: Lanes, _ ws: Lanes, _ q: Lanes, _ q2: Lanes
+    /// Two butterflies side by side: one after the other would leave the processor waiting for each.
+    @inline(__always) static func forwardPairs(
+        _ a: inout Lanes, _ b: inout Lanes, _ s: Twiddle, _ c: inout Lanes, _ d: inout Lanes, _ t: Twiddle,
+        _ q: Lanes, _ q2: Lanes
     ) {
-        let sum = reduceOnce(x &+ y, q2)
-        y = mulShoup(x &- y &+ q2, w, ws, q)
-        x = sum
+        let (b64, d64) = (wide(b), wide(d))
+        let be = (b64 & lowMask) &* s.even
+        let de = (d64 & lowMask) &* t.even
+        let bo = (b64 &>> 32) &* s.odd
+        let d0 = (d64 &>> 32) &* t.odd
+        let bw = b &* s.w
+        let dw = d &* t.w
+        let bh = lanes((be &>> 32) | (bo & highMask))
+        let dh = lanes((de &>> 32) | (d0 & highMask))
+        let bt = bw &- (bh &* q)
+        let dt = dw &- (dh &* q)
+        let (x, y) = (a, c)
+        a = x &+ bt
+        c = y &+ dt
+        b = x &+ q2 &- bt
+        d = y &+ q2 &- dt
     }
 
     /// Forward transform in place. Input in [0, 4q), output in [0, q), bit-reversed order.
@@ -64,43 +59,46 @@ public enum Kernels32 {
         _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
         _ tail: UnsafePointer<UInt32>
     ) {
-        if n < 16 { return forwardSmall(x, n, q, w, ws) }
+        if n < 32 { return forwardSmall(x, n, q, w, ws) }
         let qv = Lanes(repeating: q)
         let q2 = Lanes(repeating: 2 &* q)
         var m = 1
         var h = n / 2
+        // Values are below bound·q; 16q fits a word for q below 2^28.
+        var bound = 4
+        let lazy = q < 1 << 28
+        let limit = Lanes(repeating: 8 &* q)
         while h >= 16 {
-            forwardTwoStages(x, m, h, w, ws, qv, q2)
+            if !lazy {
+                forwardTwoStages(x, m, h, w, ws, qv, q2, q2, Strict.self)
+            } else if bound <= 12 {
+                forwardTwoStages(x, m, h, w, ws, qv, q2, limit, Free.self)
+                bound &+= 4
+            } else {
+                forwardTwoStages(x, m, h, w, ws, qv, q2, limit, Halved.self)
+                bound = 12
+            }
             m &*= 4
             h /= 4
         }
-        if h == 8 {
-            for k in 0..<m {
-                let wv = Lanes(repeating: w[m &+ k])
-                let sv = Lanes(repeating: ws[m &+ k])
-                var a = load(x, 16 &* k)
-                var b = load(x, 16 &* k &+ 8)
-                forwardButterfly(&a, &b, wv, sv, qv, q2)
-                store(a, x, 16 &* k)
-                store(b, x, 16 &* k &+ 8)
-            }
+        if lazy {
+            forwardTail(x, n, w, ws, h == 8, tail, qv, q2, Free.self)
+        } else {
+            forwardTail(x, n, w, ws, h == 8, tail, qv, q2, Strict.self)
         }
-        forwardTail(x, n, tail, qv, q2)
     }
 
-    /// Stages with distance `h` and `h/2` in one pass over memory.
-    @inline(__always) static func forwardTwoStages(
+    /// Stages with distance `h` and `h/2` in one pass over memory; what `G` names is brought below `limit` first.
+    @inline(__always) static func forwardTwoStages<G: Growth>(
         _ x: UnsafeMutablePointer<UInt32>, _ m: Int, _ h: Int, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
-        _ q: Lanes, _ q2: Lanes
+        _ q: Lanes, _ q2: Lanes, _ limit: Lanes, _: G.Type
     ) {
         let half = h / 2
         for k in 0..<m {
-            let w0 = Lanes(repeating: w[m &+ k])
-            let s0 = Lanes(repeating: ws[m &+ k])
-            let w1 = Lanes(repeating: w[2 &* (m &+ k)])
-            let s1 = Lanes(repeating: ws[2 &* (m &+ k)])
-            let w2 = Lanes(repeating: w[2 &* (m &+ k) &+ 1])
-            let s2 = Lanes(repeating: ws[2 &* (m &+ k) &+ 1])
+            let i = m &+ k
+            let t0 = Twiddle(w[i], ws[i])
+            let t1 = Twiddle(w[2 &* i], ws[2 &* i])
+            let t2 = Twiddle(w[2 &* i &+ 1], ws[2 &* i &+ 1])
             var p = 2 &* k &* h
             let end = p &+ half
             while p < end {
@@ -108,124 +106,18 @@ public enum Kernels32 {
                 var b = load(x, p &+ half)
                 var c = load(x, p &+ h)
                 var d = load(x, p &+ h &+ half)
-                forwardButterfly(&a, &c, w0, s0, q, q2)
-                forwardButterfly(&b, &d, w0, s0, q, q2)
-                forwardButterfly(&a, &b, w1, s1, q, q2)
-                forwardButterfly(&c, &d, w2, s2, q, q2)
-                store(a, x, p)
-                store(b, x, p &+ half)
-                store(c, x, p &+ h)
-                store(d, x, p &+ h &+ half)
-                p &+= 8
-            }
-        }
-    }
-
-    /// Distances 4, 2, 1 on sixteen residues at a time, inside registers, and the final reduction to [0, q).
-    @inline(__always) static func forwardTail(
-        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ tail: UnsafePointer<UInt32>, _ q: Lanes, _ q2: Lanes
-    ) {
-        var p = 0
-        var t = tail
-        while p < n {
-            let v0 = wide(load(x, p))
-            let v1 = wide(load(x, p &+ 8))
-            var a = lanes(Wide(v0[0], v0[1], v1[0], v1[1]))
-            var b = lanes(Wide(v0[2], v0[3], v1[2], v1[3]))
-            forwardButterfly(&a, &b, load(t, 0), load(t, 8), q, q2)
-            let a64 = wide(a)
-            let b64 = wide(b)
-            a = lanes(Wide(a64[0], b64[0], a64[2], b64[2]))
-            b = lanes(Wide(a64[1], b64[1], a64[3], b64[3]))
-            forwardButterfly(&a, &b, load(t, 16), load(t, 24), q, q2)
-            let c64 = wide(a)
-            let d64 = wide(b)
-            a = lanes((c64 & lowMask) | (d64 &<< 32))
-            b = lanes((c64 &>> 32) | (d64 & highMask))
-            forwardButterfly(&a, &b, load(t, 32), load(t, 40), q, q2)
-            let r0 = Lanes(a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3])
-            let r1 = Lanes(a[4], b[4], a[5], b[5], a[6], b[6], a[7], b[7])
-            store(reduceOnce(reduceOnce(r0, q2), q), x, p)
-            store(reduceOnce(reduceOnce(r1, q2), q), x, p &+ 8)
-            p &+= 16
-            t += 48
-        }
-    }
-
-    /// Inverse transform in place. Input in [0, 2q), output in [0, q), natural order, scaled by `1/n`.
-    ///
-    /// - `w`, `ws`: n inverse twiddles `ψ^−brv(i)` and their Shoup companions; entry 0 holds `1/n`, entry 1 holds
-    ///   `ψ^−brv(1)/n`, so that the last stage scales as well.
-    public static func inverse(
-        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
-        _ tail: UnsafePointer<UInt32>
-    ) {
-        if n < 16 { return inverseSmall(x, n, q, w, ws) }
-        let qv = Lanes(repeating: q)
-        let q2 = Lanes(repeating: 2 &* q)
-        inverseTail(x, n, tail, qv, q2)
-        var m = n / 16
-        var h = 8
-        while m > 2 {
-            inverseTwoStages(x, m / 2, 2 &* h, w, ws, qv, q2)
-            m /= 4
-            h &*= 4
-        }
-        if m == 2 {
-            for k in 0..<2 {
-                let wv = Lanes(repeating: w[2 &+ k])
-                let sv = Lanes(repeating: ws[2 &+ k])
-                var p = 2 &* k &* h
-                let end = p &+ h
-                while p < end {
-                    var a = load(x, p)
-                    var b = load(x, p &+ h)
-                    inverseButterfly(&a, &b, wv, sv, qv, q2)
-                    store(a, x, p)
-                    store(b, x, p &+ h)
-                    p &+= 8
+                if G.first {
+                    a = reduceOnce(a, limit)
+                    b = reduceOnce(b, limit)
                 }
-            }
-        }
-        let w0 = Lanes(repeating: w[0])
-        let s0 = Lanes(repeating: ws[0])
-        let w1 = Lanes(repeating: w[1])
-        let s1 = Lanes(repeating: ws[1])
-        let half = n / 2
-        var p = 0
-        while p < half {
-            let a = load(x, p)
-            let b = load(x, p &+ half)
-            store(reduceOnce(mulShoup(a &+ b, w0, s0, qv), qv), x, p)
-            store(reduceOnce(mulShoup(a &- b &+ q2, w1, s1, qv), qv), x, p &+ half)
-            p &+= 8
-        }
-    }
-
-    /// Stages with distance `h/2` and then `h` in one pass; `m` blocks of `2h` residues.
-    @inline(__always) static func inverseTwoStages(
-        _ x: UnsafeMutablePointer<UInt32>, _ m: Int, _ h: Int, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
-        _ q: Lanes, _ q2: Lanes
-    ) {
-        let half = h / 2
-        for k in 0..<m {
-            let w0 = Lanes(repeating: w[m &+ k])
-            let s0 = Lanes(repeating: ws[m &+ k])
-            let w1 = Lanes(repeating: w[2 &* (m &+ k)])
-            let s1 = Lanes(repeating: ws[2 &* (m &+ k)])
-            let w2 = Lanes(repeating: w[2 &* (m &+ k) &+ 1])
-            let s2 = Lanes(repeating: ws[2 &* (m &+ k) &+ 1])
-            var p = 2 &* k &* h
-            let end = p &+ half
-            while p < end {
-                var a = load(x, p)
-                var b = load(x, p &+ half)
-                var c = load(x, p &+ h)
-                var d = load(x, p &+ h &+ half)
-                inverseButterfly(&a, &b, w1, s1, q, q2)
-                inverseButterfly(&c, &d, w2, s2, q, q2)
-                inverseButterfly(&a, &c, w0, s0, q, q2)
-                inverseButterfly(&b, &d, w0, s0, q, q2)
+                forwardPair(&a, &c, t0, q, q2)
+                forwardPair(&b, &d, t0, q, q2)
+                if G.second {
+                    a = reduceOnce(a, limit)
+                    c = reduceOnce(c, limit)
+                }
+                forwardPair(&a, &b, t1, q, q2)
+                forwardPair(&c, &d, t2, q, q2)
                 store(a, x, p)
                 store(b, x, p &+ half)
                 store(c, x, p &+ h)
@@ -235,34 +127,57 @@ public enum Kernels32 {
         }
     }
 
-    /// Distances 1, 2, 4 on sixteen residues at a time, inside registers.
-    @inline(__always) static func inverseTail(
-        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ tail: UnsafePointer<UInt32>, _ q: Lanes, _ q2: Lanes
+    /// Distances (8,) 4, 2, 1 on 32 residues at a time, inside registers, and the final reduction to [0, q).
+    ///
+    /// - `eight`: whether the stage with distance 8 is still to be done. Values may come as large as 16q (`Free`).
+    @inline(__always) static func forwardTail<G: Growth>(
+        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>, _ eight: Bool,
+        _ tail: UnsafePointer<UInt32>, _ q: Lanes, _ q2: Lanes, _: G.Type
     ) {
+        let q4 = q2 &+ q2
+        let q8 = q4 &+ q4
         var p = 0
         var t = tail
         while p < n {
-            let v0 = load(x, p)
-            let v1 = load(x, p &+ 8)
-            var a = Lanes(v0[0], v0[2], v0[4], v0[6], v1[0], v1[2], v1[4], v1[6])
-            var b = Lanes(v0[1], v0[3], v0[5], v0[7], v1[1], v1[3], v1[5], v1[7])
-            inverseButterfly(&a, &b, load(t, 32), load(t, 40), q, q2)
-            let a64 = wide(a)
-            let b64 = wide(b)
-            a = lanes((a64 & lowMask) | (b64 &<< 32))
-            b = lanes((a64 &>> 32) | (b64 & highMask))
-            inverseButterfly(&a, &b, load(t, 16), load(t, 24), q, q2)
-            let c64 = wide(a)
-            let d64 = wide(b)
-            a = lanes(Wide(c64[0], d64[0], c64[2], d64[2]))
-            b = lanes(Wide(c64[1], d64[1], c64[3], d64[3]))
-            inverseButterfly(&a, &b, load(t, 0), load(t, 8), q, q2)
-            let e64 = wide(a)
-            let f64 = wide(b)
-            store(lanes(Wide(e64[0], e64[1], f64[0], f64[1])), x, p)
-            store(lanes(Wide(e64[2], e64[3], f64[2], f64[3])), x, p &+ 8)
-            p &+= 16
-            t += 48
+            var a = load(x, p)
+            var b = load(x, p &+ 8)
+            var c = load(x, p &+ 16)
+            var d = load(x, p &+ 24)
+            if eight {
+                let k = (n &+ p) / 16
+                a = reduceOnce(a, G.first ? q2 : q8)
+                c = reduceOnce(c, G.first ? q2 : q8)
+                forwardPairs(&a, &b, Twiddle(w[k], ws[k]), &c, &d, Twiddle(w[k &+ 1], ws[k &+ 1]), q, q2)
+            }
+            exchangeHalves(&a, &b)
+            exchangeHalves(&c, &d)
+            a = reduceOnce(a, G.first ? q2 : q8)
+            c = reduceOnce(c, G.first ? q2 : q8)
+            forwardPairs(&a, &b, Twiddle(load(t, 0), load(t, 8)), &c, &d, Twiddle(load(t, 48), load(t, 56)), q, q2)
+            exchangePairs(&a, &b)
+            exchangePairs(&c, &d)
+            if G.first {
+                a = reduceOnce(a, q2)
+                c = reduceOnce(c, q2)
+            }
+            forwardPairs(&a, &b, Twiddle(load(t, 16), load(t, 24)), &c, &d, Twiddle(load(t, 64), load(t, 72)), q, q2)
+            exchangeNeighbours(&a, &b)
+            exchangeNeighbours(&c, &d)
+            if !G.first {
+                a = reduceOnce(reduceOnce(a, q8), q4)
+                c = reduceOnce(reduceOnce(c, q8), q4)
+            }
+            a = reduceOnce(a, q2)
+            c = reduceOnce(c, q2)
+            forwardPairs(&a, &b, Twiddle(load(t, 32), load(t, 40)), &c, &d, Twiddle(load(t, 80), load(t, 88)), q, q2)
+            interleave(&a, &b)
+            interleave(&c, &d)
+            store(reduceOnce(reduceOnce(a, q2), q), x, p)
+            store(reduceOnce(reduceOnce(b, q2), q), x, p &+ 8)
+            store(reduceOnce(reduceOnce(c, q2), q), x, p &+ 16)
+            store(reduceOnce(reduceOnce(d, q2), q), x, p &+ 24)
+            p &+= 32
+            t += 96
         }
     }
 
@@ -290,30 +205,5 @@ public enum Kernels32 {
             h /= 2
         }
         for p in 0..<n { x[p] %= q }
-    }
-
-    static func inverseSmall(
-        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>
-    ) {
-        var m = n / 2
-        var h = 1
-        while m >= 2 {
-            for k in 0..<m {
-                for p in (2 &* k &* h)..<(2 &* k &* h &+ h) {
-                    let sum = x[p] &+ x[p &+ h]
-                    let difference = x[p] &- x[p &+ h] &+ 2 &* q
-                    x[p] = sum >= 2 &* q ? sum &- 2 &* q : sum
-                    x[p &+ h] = mulShoup(difference, w[m &+ k], ws[m &+ k], q)
-                }
-            }
-            m /= 2
-            h &*= 2
-        }
-        for p in 0..<(n / 2) {
-            let sum = x[p] &+ x[p &+ n / 2]
-            let difference = x[p] &- x[p &+ n / 2] &+ 2 &* q
-            x[p] = mulShoup(sum, w[0], ws[0], q) % q
-            x[p &+ n / 2] = mulShoup(difference, w[1], ws[1], q) % q
-        }
     }
 }

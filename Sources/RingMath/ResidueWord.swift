@@ -37,7 +37,8 @@ where Magnitude == Self, Stride == Int {
     /// Both key-switch sums of a row; see `Kernels32.keySwitchRow`.
     static func keySwitchRow(
         digits: UnsafePointer<Self>, digitStride: Int, key: UnsafePointer<Self>, keyStride: Int, polyStride: Int, count: Int,
-        out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
+        permutation: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int,
+        _ q: Modulus<Self>)
     /// One row of a column of the first dimension; see `Kernels32.innerProductRow`.
     static func innerProductRow(
         plaintexts: UnsafePointer<Self>, indices: UnsafePointer<Int32>, count: Int, selection: UnsafePointer<Self>,
@@ -46,15 +47,10 @@ where Magnitude == Self, Stride == Int {
     static func tensorRow(
         a: UnsafePointer<Self>, aStride: Int, aPoly: Int, b: UnsafePointer<Self>, bStride: Int, bPoly: Int, count: Int,
         out: (UnsafeMutablePointer<Self>, UnsafeMutablePointer<Self>, UnsafeMutablePointer<Self>), n: Int, _ q: Modulus<Self>)
-    /// Children of a tree node with a permutation; see `Kernels32.splitPermuted`.
-    static func splitPermuted(
-        _ a: UnsafePointer<Self>, sum: UnsafePointer<Self>, permutation: UnsafePointer<UInt32>, monomial: UnsafePointer<Self>,
-        monomialShoup: UnsafePointer<Self>, even: UnsafeMutablePointer<Self>, odd: UnsafeMutablePointer<Self>,
-        scratch: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
     /// Children of a tree node; see `Kernels32.split`.
     static func split(
         _ a: UnsafePointer<Self>, _ t: UnsafePointer<Self>, monomial: UnsafePointer<Self>, monomialShoup: UnsafePointer<Self>,
-        even: UnsafeMutablePointer<Self>, odd: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
+        block: Int, even: UnsafeMutablePointer<Self>, odd: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
     /// `x·w` for a constant w with its Shoup companion; any input word, output reduced.
     static func scale(
         _ x: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, n: Int, by w: Self, _ ws: Self, _ q: Modulus<Self>)
@@ -76,14 +72,10 @@ where Magnitude == Self, Stride == Int {
     /// Sum of reduced residues.
     static func add(
         _ x: UnsafePointer<Self>, _ y: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
-    /// `(a + sum)` permuted: `out[i]` is entry `permutation[i]` of the sum, reduced.
+    /// `σ(a) + sum`: `out[i]` is entry `permutation[i]` of a plus entry i of the sum, reduced; see `Kernels32.addPermuted`.
     static func addPermuted(
         _ a: UnsafePointer<Self>, _ sum: UnsafePointer<Self>, permutation: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
-    /// A signed permutation of coefficients; the top bit of a source index means negative.
-    static func permuteSigned(
-        _ x: UnsafePointer<Self>, source: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<Self>, n: Int,
-        _ q: Modulus<Self>)
 }
 
 extension Modulus {

@@ -28,10 +28,11 @@ extension UInt32: ResidueWord {
     /// See `ResidueWord`.
     public static func keySwitchRow(
         digits: UnsafePointer<UInt32>, digitStride: Int, key: UnsafePointer<UInt32>, keyStride: Int, polyStride: Int,
-        count: Int, out0: UnsafeMutablePointer<UInt32>, out1: UnsafeMutablePointer<UInt32>, n: Int, _ q: Modulus<UInt32>
+        count: Int, permutation: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<UInt32>, out1: UnsafeMutablePointer<UInt32>,
+        n: Int, _ q: Modulus<UInt32>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels32.keySwitchRow : RingKernels.Kernels32.keySwitchRow
-        call(digits, digitStride, key, keyStride, polyStride, count, out0, out1, n, q.value, q.inverse)
+        call(digits, digitStride, key, keyStride, polyStride, count, permutation, out0, out1, n, q.value, q.inverse)
     }
 
     /// See `ResidueWord`.
@@ -59,23 +60,14 @@ extension UInt32: ResidueWord {
     }
 
     /// See `ResidueWord`.
-    public static func splitPermuted(
-        _ a: UnsafePointer<UInt32>, sum: UnsafePointer<UInt32>, permutation: UnsafePointer<UInt32>,
-        monomial: UnsafePointer<UInt32>, monomialShoup: UnsafePointer<UInt32>, even: UnsafeMutablePointer<UInt32>,
-        odd: UnsafeMutablePointer<UInt32>, scratch: UnsafeMutablePointer<UInt32>, n: Int, _ q: Modulus<UInt32>
-    ) {
-        let call = useAVX2 ? RingKernelsAVX2.Kernels32.splitPermuted : RingKernels.Kernels32.splitPermuted
-        call(a, sum, permutation, monomial, monomialShoup, even, odd, scratch, n, q.value)
-    }
-
-    /// See `ResidueWord`.
     public static func split(
         _ a: UnsafePointer<UInt32>, _ t: UnsafePointer<UInt32>, monomial: UnsafePointer<UInt32>,
-        monomialShoup: UnsafePointer<UInt32>, even: UnsafeMutablePointer<UInt32>, odd: UnsafeMutablePointer<UInt32>, n: Int,
+        monomialShoup: UnsafePointer<UInt32>, block: Int, even: UnsafeMutablePointer<UInt32>, odd: UnsafeMutablePointer<UInt32>,
+        n: Int,
         _ q: Modulus<UInt32>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels32.split : RingKernels.Kernels32.split
-        call(a, t, monomial, monomialShoup, even, odd, n, q.value)
+        call(a, t, monomial, monomialShoup, block, even, odd, n, q.value)
     }
 
     /// See `ResidueWord`.
@@ -134,15 +126,6 @@ extension UInt32: ResidueWord {
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels32.addPermuted : RingKernels.Kernels32.addPermuted
         call(a, sum, permutation, out, n, q.value)
-    }
-
-    /// See `ResidueWord`.
-    public static func permuteSigned(
-        _ x: UnsafePointer<UInt32>, source: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, n: Int,
-        _ q: Modulus<UInt32>
-    ) {
-        let call = useAVX2 ? RingKernelsAVX2.Kernels32.permuteSigned : RingKernels.Kernels32.permuteSigned
-        call(x, source, out, n, q.value)
     }
 
     /// See `ResidueWord`.

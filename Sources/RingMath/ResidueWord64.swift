@@ -22,10 +22,13 @@ extension UInt64: ResidueWord {
     /// See `ResidueWord`.
     public static func keySwitchRow(
         digits: UnsafePointer<UInt64>, digitStride: Int, key: UnsafePointer<UInt64>, keyStride: Int, polyStride: Int,
-        count: Int, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>, n: Int, _ q: Modulus<UInt64>
+        count: Int, permutation: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>,
+        n: Int, _ q: Modulus<UInt64>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.keySwitchRow : RingKernels.Kernels64.keySwitchRow
-        call(digits, digitStride, key, keyStride, polyStride, count, out0, out1, n, q.value, q.inverse, q.r, q.rShoup)
+        call(
+            digits, digitStride, key, keyStride, polyStride, count, permutation, out0, out1, n, q.value, q.inverse, q.r,
+            q.rShoup)
     }
 
     /// See `ResidueWord`.
@@ -53,23 +56,14 @@ extension UInt64: ResidueWord {
     }
 
     /// See `ResidueWord`.
-    public static func splitPermuted(
-        _ a: UnsafePointer<UInt64>, sum: UnsafePointer<UInt64>, permutation: UnsafePointer<UInt32>,
-        monomial: UnsafePointer<UInt64>, monomialShoup: UnsafePointer<UInt64>, even: UnsafeMutablePointer<UInt64>,
-        odd: UnsafeMutablePointer<UInt64>, scratch: UnsafeMutablePointer<UInt64>, n: Int, _ q: Modulus<UInt64>
-    ) {
-        let call = useAVX2 ? RingKernelsAVX2.Kernels64.splitPermuted : RingKernels.Kernels64.splitPermuted
-        call(a, sum, permutation, monomial, monomialShoup, even, odd, scratch, n, q.value)
-    }
-
-    /// See `ResidueWord`.
     public static func split(
         _ a: UnsafePointer<UInt64>, _ t: UnsafePointer<UInt64>, monomial: UnsafePointer<UInt64>,
-        monomialShoup: UnsafePointer<UInt64>, even: UnsafeMutablePointer<UInt64>, odd: UnsafeMutablePointer<UInt64>, n: Int,
+        monomialShoup: UnsafePointer<UInt64>, block: Int, even: UnsafeMutablePointer<UInt64>, odd: UnsafeMutablePointer<UInt64>,
+        n: Int,
         _ q: Modulus<UInt64>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.split : RingKernels.Kernels64.split
-        call(a, t, monomial, monomialShoup, even, odd, n, q.value)
+        call(a, t, monomial, monomialShoup, block, even, odd, n, q.value)
     }
 
     /// See `ResidueWord`.
@@ -128,15 +122,6 @@ extension UInt64: ResidueWord {
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.addPermuted : RingKernels.Kernels64.addPermuted
         call(a, sum, permutation, out, n, q.value)
-    }
-
-    /// See `ResidueWord`.
-    public static func permuteSigned(
-        _ x: UnsafePointer<UInt64>, source: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt64>, n: Int,
-        _ q: Modulus<UInt64>
-    ) {
-        let call = useAVX2 ? RingKernelsAVX2.Kernels64.permuteSigned : RingKernels.Kernels64.permuteSigned
-        call(x, source, out, n, q.value)
     }
 
     /// See `ResidueWord`.

@@ -12,15 +12,14 @@ struct KernelSet<Word: ResidueWord>: Sendable {
     typealias Out = UnsafeMutablePointer<Word>
     let forward: @Sendable (Out, NTTTable<Word>) -> Void
     let inverse: @Sendable (Out, NTTTable<Word>) -> Void
-    /// digits, digit stride, key, key stride, polynomial stride, count, outputs, n.
-    let keySwitchRow: @Sendable (In, Int, In, Int, Int, Int, Out, Out, Int, Modulus<Word>) -> Void
+    /// digits, digit stride, key, key stride, polynomial stride, count, permutation, outputs, n.
+    let keySwitchRow: @Sendable (In, Int, In, Int, Int, Int, UnsafePointer<UInt32>?, Out, Out, Int, Modulus<Word>) -> Void
     /// plaintexts, indices, count, selection, selection count, outputs, n, products per reduction.
     let innerProductRow: @Sendable (In, UnsafePointer<Int32>, Int, In, Int, Out, Out, Int, Modulus<Word>, Int) -> Void
     /// a, b with stride and polynomial stride each, count, outputs, n, pairs per reduction.
     let tensorRow: @Sendable (In, Int, Int, In, Int, Int, Int, Out, Out, Out, Int, Modulus<Word>, Int) -> Void
-    /// a, sum, permutation, monomial and its companion, even, odd, scratch, n.
-    let splitPermuted: @Sendable (In, In, UnsafePointer<UInt32>, In, In, Out, Out, Out, Int, Modulus<Word>) -> Void
-    let split: @Sendable (In, In, In, In, Out, Out, Int, Modulus<Word>) -> Void
+    /// a, t, monomial and its companion, block, even, odd, n.
+    let split: @Sendable (In, In, In, In, Int, Out, Out, Int, Modulus<Word>) -> Void
     let scale: @Sendable (In, Out, Int, Word, Word, Modulus<Word>) -> Void
     let subtractAndScale: @Sendable (In, In, Out, Int, Word, Word, Modulus<Word>) -> Void
     let liftCentered: @Sendable (In, Out, Int, Word, Modulus<Word>) -> Void
@@ -29,7 +28,6 @@ struct KernelSet<Word: ResidueWord>: Sendable {
     /// rows, stride, count, column, output, n.
     let convertRow: @Sendable (In, Int, Int, In, Out, Int, Modulus<Word>) -> Void
     let addPermuted: @Sendable (In, In, UnsafePointer<UInt32>, Out, Int, Modulus<Word>) -> Void
-    let permuteSigned: @Sendable (In, UnsafePointer<UInt32>, Out, Int, Modulus<Word>) -> Void
     let add: @Sendable (In, In, Out, Int, Modulus<Word>) -> Void
 }
 
@@ -55,7 +53,9 @@ extension UInt32: KernelWord {
             inverse: {
                 RingKernels.Kernels32.inverse($0, $1.degree, $1.modulus.value, $1.backward, $1.backwardShoup, $1.backwardTail)
             },
-            keySwitchRow: { RingKernels.Kernels32.keySwitchRow($0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value, $9.inverse) },
+            keySwitchRow: {
+                RingKernels.Kernels32.keySwitchRow($0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10.value, $10.inverse)
+            },
             innerProductRow: {
                 RingKernels.Kernels32.innerProductRow($0, $1, $2, $3, $4, $5, $6, $7, $8.value, $8.inverse, $8.r, $8.rShoup, $9)
             },
@@ -63,15 +63,13 @@ extension UInt32: KernelWord {
                 RingKernels.Kernels32.tensorRow(
                     $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11.value, $11.inverse, $11.r, $11.rShoup, $12)
             },
-            splitPermuted: { RingKernels.Kernels32.splitPermuted($0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value) },
-            split: { RingKernels.Kernels32.split($0, $1, $2, $3, $4, $5, $6, $7.value) },
+            split: { RingKernels.Kernels32.split($0, $1, $2, $3, $4, $5, $6, $7, $8.value) },
             scale: { RingKernels.Kernels32.scale($0, $1, $2, $3, $4, $5.value) },
             subtractAndScale: { RingKernels.Kernels32.subtractAndScale($0, $1, $2, $3, $4, $5, $6.value) },
             liftCentered: { RingKernels.Kernels32.liftCentered($0, $1, $2, $3, $4.value, $4.offset(from: $3), $4.one) },
             quotientRow: { RingKernels.Kernels32.quotientRow($0, $1, $2, $3, $4, $5, $6) },
             convertRow: { RingKernels.Kernels32.convertRow($0, $1, $2, $3, $4, $5, $6.value, $6.inverse, $6.one) },
             addPermuted: { RingKernels.Kernels32.addPermuted($0, $1, $2, $3, $4, $5.value) },
-            permuteSigned: { RingKernels.Kernels32.permuteSigned($0, $1, $2, $3, $4.value) },
             add: { RingKernels.Kernels32.add($0, $1, $2, $3, $4.value) })
     }
 
@@ -84,7 +82,9 @@ extension UInt32: KernelWord {
                 RingKernelsAVX2.Kernels32.inverse(
                     $0, $1.degree, $1.modulus.value, $1.backward, $1.backwardShoup, $1.backwardTail)
             },
-            keySwitchRow: { RingKernelsAVX2.Kernels32.keySwitchRow($0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value, $9.inverse) },
+            keySwitchRow: {
+                RingKernelsAVX2.Kernels32.keySwitchRow($0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10.value, $10.inverse)
+            },
             innerProductRow: {
                 RingKernelsAVX2.Kernels32.innerProductRow(
                     $0, $1, $2, $3, $4, $5, $6, $7, $8.value, $8.inverse, $8.r, $8.rShoup, $9)
@@ -93,15 +93,13 @@ extension UInt32: KernelWord {
                 RingKernelsAVX2.Kernels32.tensorRow(
                     $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11.value, $11.inverse, $11.r, $11.rShoup, $12)
             },
-            splitPermuted: { RingKernelsAVX2.Kernels32.splitPermuted($0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value) },
-            split: { RingKernelsAVX2.Kernels32.split($0, $1, $2, $3, $4, $5, $6, $7.value) },
+            split: { RingKernelsAVX2.Kernels32.split($0, $1, $2, $3, $4, $5, $6, $7, $8.value) },
             scale: { RingKernelsAVX2.Kernels32.scale($0, $1, $2, $3, $4, $5.value) },
             subtractAndScale: { RingKernelsAVX2.Kernels32.subtractAndScale($0, $1, $2, $3, $4, $5, $6.value) },
             liftCentered: { RingKernelsAVX2.Kernels32.liftCentered($0, $1, $2, $3, $4.value, $4.offset(from: $3), $4.one) },
             quotientRow: { RingKernelsAVX2.Kernels32.quotientRow($0, $1, $2, $3, $4, $5, $6) },
             convertRow: { RingKernelsAVX2.Kernels32.convertRow($0, $1, $2, $3, $4, $5, $6.value, $6.inverse, $6.one) },
             addPermuted: { RingKernelsAVX2.Kernels32.addPermuted($0, $1, $2, $3, $4, $5.value) },
-            permuteSigned: { RingKernelsAVX2.Kernels32.permuteSigned($0, $1, $2, $3, $4.value) },
             add: { RingKernelsAVX2.Kernels32.add($0, $1, $2, $3, $4.value) })
     }
 }
@@ -118,7 +116,8 @@ extension UInt64: KernelWord {
                     $0, $1.degree, $1.modulus.value, $1.backward, $1.backwardShoup, $1.backwardPacked, $1.backwardTail)
             },
             keySwitchRow: {
-                RingKernels.Kernels64.keySwitchRow($0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value, $9.inverse, $9.r, $9.rShoup)
+                RingKernels.Kernels64.keySwitchRow(
+                    $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10.value, $10.inverse, $10.r, $10.rShoup)
             },
             innerProductRow: {
                 RingKernels.Kernels64.innerProductRow($0, $1, $2, $3, $4, $5, $6, $7, $8.value, $8.inverse, $8.r, $8.rShoup, $9)
@@ -127,8 +126,7 @@ extension UInt64: KernelWord {
                 RingKernels.Kernels64.tensorRow(
                     $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11.value, $11.inverse, $11.r, $11.rShoup, $12)
             },
-            splitPermuted: { RingKernels.Kernels64.splitPermuted($0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value) },
-            split: { RingKernels.Kernels64.split($0, $1, $2, $3, $4, $5, $6, $7.value) },
+            split: { RingKernels.Kernels64.split($0, $1, $2, $3, $4, $5, $6, $7, $8.value) },
             scale: { RingKernels.Kernels64.scale($0, $1, $2, $3, $4, $5.value) },
             subtractAndScale: { RingKernels.Kernels64.subtractAndScale($0, $1, $2, $3, $4, $5, $6.value) },
             liftCentered: { RingKernels.Kernels64.liftCentered($0, $1, $2, $3, $4.value, $4.offset(from: $3), $4.one) },
@@ -137,7 +135,6 @@ extension UInt64: KernelWord {
                 RingKernels.Kernels64.convertRow($0, $1, $2, $3, $4, $5, $6.value, $6.inverse, $6.r, $6.rShoup, $6.one)
             },
             addPermuted: { RingKernels.Kernels64.addPermuted($0, $1, $2, $3, $4, $5.value) },
-            permuteSigned: { RingKernels.Kernels64.permuteSigned($0, $1, $2, $3, $4.value) },
             add: { RingKernels.Kernels64.add($0, $1, $2, $3, $4.value) })
     }
 
@@ -153,7 +150,7 @@ extension UInt64: KernelWord {
             },
             keySwitchRow: {
                 RingKernelsAVX2.Kernels64.keySwitchRow(
-                    $0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value, $9.inverse, $9.r, $9.rShoup)
+                    $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10.value, $10.inverse, $10.r, $10.rShoup)
             },
             innerProductRow: {
                 RingKernelsAVX2.Kernels64.innerProductRow(
@@ -163,8 +160,7 @@ extension UInt64: KernelWord {
                 RingKernelsAVX2.Kernels64.tensorRow(
                     $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11.value, $11.inverse, $11.r, $11.rShoup, $12)
             },
-            splitPermuted: { RingKernelsAVX2.Kernels64.splitPermuted($0, $1, $2, $3, $4, $5, $6, $7, $8, $9.value) },
-            split: { RingKernelsAVX2.Kernels64.split($0, $1, $2, $3, $4, $5, $6, $7.value) },
+            split: { RingKernelsAVX2.Kernels64.split($0, $1, $2, $3, $4, $5, $6, $7, $8.value) },
             scale: { RingKernelsAVX2.Kernels64.scale($0, $1, $2, $3, $4, $5.value) },
             subtractAndScale: { RingKernelsAVX2.Kernels64.subtractAndScale($0, $1, $2, $3, $4, $5, $6.value) },
             liftCentered: { RingKernelsAVX2.Kernels64.liftCentered($0, $1, $2, $3, $4.value, $4.offset(from: $3), $4.one) },
@@ -173,7 +169,6 @@ extension UInt64: KernelWord {
                 RingKernelsAVX2.Kernels64.convertRow($0, $1, $2, $3, $4, $5, $6.value, $6.inverse, $6.r, $6.rShoup, $6.one)
             },
             addPermuted: { RingKernelsAVX2.Kernels64.addPermuted($0, $1, $2, $3, $4, $5.value) },
-            permuteSigned: { RingKernelsAVX2.Kernels64.permuteSigned($0, $1, $2, $3, $4.value) },
             add: { RingKernelsAVX2.Kernels64.add($0, $1, $2, $3, $4.value) })
     }
 }

@@ -36,7 +36,10 @@ struct KernelRun<Word: KernelWord> {
 
     func zeros(_ count: Int? = nil) -> [Word] { [Word](repeating: 0, count: count ?? n) }
 
-    mutating func permutation() -> [UInt32] { (0..<UInt32(n)).shuffled(using: &numbers) }
+    /// What some automorphism does to values.
+    mutating func permutation() -> [UInt32] {
+        Ring<Word>.permutation(degree: n, element: Int(numbers.next() % UInt64(n)) * 2 + 1)
+    }
 
     /// Runs `body` for each build that this processor has.
     func eachBuild(_ body: (String, KernelSet<Word>) -> Void) {
@@ -46,7 +49,7 @@ struct KernelRun<Word: KernelWord> {
 
 @Suite struct KernelTests {
     static let seed = testSeed(ProcessInfo.processInfo.environment)
-    static let degrees = [16, 512, 4096, 8192]
+    static let degrees = [16, 32, 64, 512, 4096, 8192]
 
     private func run<Word: KernelWord>(
         _ n: Int, _: Word.Type, fills: [Fill] = Fill.allCases, _ body: (inout KernelRun<Word>) throws -> Void
@@ -123,12 +126,14 @@ struct KernelRun<Word: KernelWord> {
         }
         let prepared = key.map { run.modulus.factor($0) }
         let (first, second) = (expected(0), expected(1))
-        let (modulus, empty) = (run.modulus, run.zeros())
+        let (modulus, empty, turn) = (run.modulus, run.zeros(), run.permutation())
         run.eachBuild { name, kernels in
             var (out0, out1) = (empty, empty)
-            kernels.keySwitchRow(digits, n, prepared, 2 * n, n, count, &out0, &out1, n, modulus)
-            #expect(out0 == first, "keySwitchRow \(name)")
-            #expect(out1 == second, "keySwitchRow \(name)")
+            kernels.keySwitchRow(digits, n, prepared, 2 * n, n, count, nil, &out0, &out1, n, modulus)
+            #expect([out0, out1] == [first, second], "keySwitchRow \(name)")
+            kernels.keySwitchRow(digits, n, prepared, 2 * n, n, count, turn, &out0, &out1, n, modulus)
+            #expect(out0 == turn.map { first[Int($0)] }, "keySwitchRow permuted \(name)")
+            #expect(out1 == turn.map { second[Int($0)] }, "keySwitchRow permuted \(name)")
         }
     }
 
@@ -195,42 +200,33 @@ struct KernelRun<Word: KernelWord> {
     private static func treeSteps<Word: KernelWord>(_ run: inout KernelRun<Word>) {
         let (n, q, modulus) = (run.n, run.q, run.modulus)
         let (a, b) = (run.row(n, below: q), run.row(n, below: q))
-        let monomial = run.row(n, below: q)
-        let shoup = monomial.map { modulus.shoup($0) }
         let permutation = run.permutation()
-        let signs = permutation.map { $0 | (run.numbers.next() & 1 == 0 ? 0 : 0x8000_0000) }
         let sum = (0..<n).map { modulus.add(a[$0], b[$0]) }
-        let turned = permutation.map { sum[Int($0)] }
-        func children(_ t: [Word]) -> [[Word]] {
-            [
-                (0..<n).map { modulus.add(a[$0], t[$0]) },
-                (0..<n).map { times(modulus.subtract(a[$0], t[$0]), monomial[$0], mod: q) },
-            ]
-        }
-        let signed = signs.map { s in
-            let v = a[Int(s & 0x7fff_ffff)]
-            return s >> 31 == 0 ? v : modulus.negate(v)
-        }
-        let (plain, permuted, empty) = (children(b), children(turned), run.zeros())
-        run.eachBuild { name, kernels in
-            var (even, odd, scratch) = (a, empty, empty)
-            kernels.splitPermuted(a, b, permutation, monomial, shoup, &even, &odd, &scratch, n, modulus)
-            #expect([even, odd] == permuted, "splitPermuted \(name)")
-            even.withUnsafeMutableBufferPointer { buffer in
-                // In place, as the expansion calls it.
-                guard let base = buffer.baseAddress else { return }
-                base.update(from: a, count: n)
-                kernels.splitPermuted(base, b, permutation, monomial, shoup, base, &odd, &scratch, n, modulus)
+        let turned = (0..<n).map { modulus.add(a[Int(permutation[$0])], b[$0]) }
+        let empty = run.zeros()
+        for block in [1, 8, n] {
+            let monomial = run.row(n / block, below: q)
+            let shoup = monomial.map { modulus.shoup($0) }
+            let odds = (0..<n).map { times(modulus.subtract(a[$0], b[$0]), monomial[$0 / block], mod: q) }
+            run.eachBuild { name, kernels in
+                var (even, odd) = (empty, empty)
+                kernels.split(a, b, monomial, shoup, block, &even, &odd, n, modulus)
+                #expect([even, odd] == [sum, odds], "split by \(block) \(name)")
+                even.withUnsafeMutableBufferPointer { buffer in
+                    // In place, as the expansion calls it.
+                    guard let base = buffer.baseAddress else { return }
+                    base.update(from: a, count: n)
+                    kernels.split(base, b, monomial, shoup, block, base, &odd, n, modulus)
+                }
+                #expect([even, odd] == [sum, odds], "split in place by \(block) \(name)")
             }
-            #expect([even, odd] == permuted, "splitPermuted in place \(name)")
-            kernels.split(a, b, monomial, shoup, &even, &odd, n, modulus)
-            #expect([even, odd] == plain, "split \(name)")
-            kernels.addPermuted(a, b, permutation, &odd, n, modulus)
-            #expect(odd == turned, "addPermuted \(name)")
-            kernels.permuteSigned(a, signs, &odd, n, modulus)
-            #expect(odd == signed, "permuteSigned \(name)")
-            kernels.add(a, b, &odd, n, modulus)
-            #expect(odd == sum, "add \(name)")
+        }
+        run.eachBuild { name, kernels in
+            var out = empty
+            kernels.addPermuted(a, b, permutation, &out, n, modulus)
+            #expect(out == turned, "addPermuted \(name)")
+            kernels.add(a, b, &out, n, modulus)
+            #expect(out == sum, "add \(name)")
         }
     }
 

@@ -21,7 +21,7 @@ struct CommandLineTests {
         "bad usage",
         arguments: [
             ("", "a command is needed"),
-            ("load", "unknown command load; known: engine build compare"),
+            ("load", "unknown command load; known: engine build costs compare"),
             ("engine --rows", "--rows needs a value"),
             ("engine --rows --json", "--rows needs a value"),
             ("engine --rows 0", "--rows: expected a whole number from 1 to 100000000, got 0"),
@@ -35,6 +35,8 @@ struct CommandLineTests {
             ("engine --rows 100000000 --value-bytes 65535", "memory"),
             ("engine --hash-functions 9", "--hash-functions: expected a whole number from 1 to 8"),
             ("engine --dimensions 3", "--dimensions: expected a whole number from 1 to 2"),
+            ("engine --plan fast", "--plan: expected cost, uneven or even, got fast"),
+            ("costs 1", "costs takes no options"),
             ("engine --threads 0", "--threads: expected"),
             ("engine --repeat 0", "--repeat: expected"),
             ("engine --parameters n_5", "unknown set n_5; known: n_4096_logq_27_28_28_logt_4"),

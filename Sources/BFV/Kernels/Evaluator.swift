@@ -73,7 +73,7 @@ extension BFVContext {
                     let poly = keyRows * n
                     Word.keySwitchRow(
                         digits: base, digitStride: n, key: k + index * n, keyStride: 2 * poly, polyStride: poly, count: level,
-                        out0: &first, out1: &second, n: n, m)
+                        permutation: nil, out0: &first, out1: &second, n: n, m)
                 }
             }
             sums[0].words.replaceSubrange((row * n)..<((row + 1) * n), with: first)

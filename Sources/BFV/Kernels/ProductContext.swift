@@ -25,12 +25,8 @@ public final class ProductContext<Word: ResidueWord>: Sendable {
     init(_ parameters: ParameterSet, ring: Ring<Word>) throws {
         degree = parameters.degree
         levels = parameters.ciphertextModuliCount
-        let ciphertextModuli = Array(parameters.coefficientModuli.prefix(levels))
-        // |t·x/Q| of a sum of d products is below t·d·N·Q/2·(1 + slack); two more bits keep the conversion exact.
-        let bits = ciphertextModuli.reduce(0) { $0 + floorLog2($1) + 1 }
-        let need = bits + floorLog2(parameters.plaintextModulus) + 1 + ceilLog2(degree) + ceilLog2(Self.maximumTerms) + 2
-        let width = Word.bitWidth == 32 ? 29 : 60
-        let count = (need + width - 1) / width
+        let width = parameters.auxiliaryPrimeBits
+        let count = parameters.auxiliaryPrimeCount
         let primes = transformPrimes(
             below: width, degree: degree, count: count, excluding: parameters.coefficientModuli)
         let auxiliary = try primes.map { try Modulus<Word>($0) }
@@ -92,5 +88,19 @@ public final class ProductContext<Word: ResidueWord>: Sendable {
             Word.subtractAndScale(row, r + k * n, row, n: n, by: s.inverse, s.inverseShoup, m)
         }
         down.convert(x + levels * n, inputStride: n, out, outputStride: n, n: n, scratch: scratch)
+    }
+}
+
+extension ParameterSet {
+    /// Bits of the primes that ciphertext products work with beside the moduli: one fewer than such a prime may have.
+    var auxiliaryPrimeBits: Int { fits32Bits ? 29 : 60 }
+
+    /// K: how many of those a sum of `ProductContext.maximumTerms` products takes.
+    public var auxiliaryPrimeCount: Int {
+        // |t·x/Q| of a sum of d products is below t·d·N·Q/2·(1 + slack); two more bits keep the conversion exact.
+        let bits = coefficientModuli.prefix(ciphertextModuliCount).reduce(0) { $0 + floorLog2($1) + 1 }
+        let terms = ceilLog2(ProductContext<UInt64>.maximumTerms)
+        let need = bits + floorLog2(plaintextModulus) + 1 + ceilLog2(degree) + terms + 2
+        return (need + auxiliaryPrimeBits - 1) / auxiliaryPrimeBits
     }
 }

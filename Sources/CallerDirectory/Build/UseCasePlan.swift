@@ -7,7 +7,9 @@
 //   tens of milliseconds, but at least 1,000 rows (the privacy of a query is the number of rows in its shard), at most
 //   65,536 shards; the two use cases of an app get the same number, the larger of the two;
 // - tables: one size for all shards, found from the fullest shard, with 15 % of head-room, kept for the next build;
-// - both are kept from the version before as long as they still fit, so that devices keep their configuration.
+// - dimensions: the split that a query is estimated to be fastest with (KeywordPIR/CostModel.swift); with `unevenDimensions`
+//   the reference's rule, for identifiers equal to its own;
+// - all are kept from the version before as long as they still fit, so that devices keep their configuration.
 
 import BFV
 import KeywordPIR
@@ -55,7 +57,9 @@ struct UseCasePlan: Sendable {
     let function: ShardingFunction
     let compression: KeyCompression
     let dimensionCount: Int
-    let uneven: Bool
+    let rule: DimensionRule
+    /// Dimensions that the version before has for tables of a size, if they were left to us.
+    let keptDimensions: [TableSize: [Int]]
     /// M, H, slots, evictions and the number of buckets if the operator fixed it.
     var table: TableSettings
     /// The operator left the number of buckets to us.
@@ -84,7 +88,7 @@ struct UseCasePlan: Sendable {
             throw DirectoryError(.plan, "use case \(useCase.name): \(setName) is no parameter set that can be used")
         }
         let hashFunctions = pir.hashFunctionCount ?? 2
-        uneven = pir.unevenDimensions ?? true
+        rule = pir.unevenDimensions.map { $0 ? .uneven : .even } ?? .cost
         if let given = pir.dimensionCount {
             dimensionCount = given
         } else if let reason = set.refusalForTwoDimensions {
@@ -99,6 +103,11 @@ struct UseCasePlan: Sendable {
         }
         compression = pir.keyCompression.flatMap { KeyCompression(rawValue: $0.rawValue) } ?? .noCompression
         usesMaximumBucketSize = pir.useMaxSerializedBucketSize ?? false
+        // Figures of the cost model may have been fitted anew since then, which is no reason for another configuration.
+        keptDimensions =
+            rule == .cost && previous?.set == BuildManifest.SetRecord(set) && previous?.hashFunctionCount == hashFunctions
+                && previous?.keyCompression == compression.rawValue
+            ? TableSize.dimensions(of: previous?.shapes ?? [], count: dimensionCount) : [:]
         trialsPerShard = pir.trialsPerShard
         choosesShardCount = pir.sharding == nil
         shardCount = try UseCasePlan.shardCount(pir, statistics, kept: kept?.shardCount)
@@ -215,11 +224,14 @@ struct UseCasePlan: Sendable {
     /// The shape of a shard with so many buckets in each table.
     func shape(buckets: Int, entrySize: Int) throws -> ShardParameters {
         let perPlaintext = max(set.bytesPerPlaintext / entrySize, 1)
-        let count = (buckets + perPlaintext - 1) / perPlaintext
+        let chunks = (entrySize + set.bytesPerPlaintext - 1) / set.bytesPerPlaintext
+        let dimensions =
+            keptDimensions[TableSize(buckets: buckets, entrySize: entrySize)]
+            ?? CostModel(set).dimensions(
+                plaintexts: (buckets + perPlaintext - 1) / perPlaintext, hashFunctions: table.hashFunctionCount,
+                chunks: chunks, dimensionCount: dimensionCount, compression: compression, rule: rule)
         return try ShardParameters(
-            entryCount: buckets, entrySize: entrySize,
-            dimensions: dimensions(
-                plaintexts: count, hashFunctions: table.hashFunctionCount, dimensionCount: dimensionCount, uneven: uneven),
+            entryCount: buckets, entrySize: entrySize, dimensions: dimensions,
             hashFunctionCount: table.hashFunctionCount, set: set)
     }
 
@@ -244,6 +256,20 @@ struct UseCasePlan: Sendable {
     /// Everything, beside the rows, that the bytes of a shard file follow from.
     var fingerprint: String {
         "shard 1;\(set.degree);\(set.plaintextModulus);\(set.coefficientModuli);\(set.level);\(table);\(dimensionCount);"
-            + "\(uneven);\(usesMaximumBucketSize)"
+            + "\(rule);\(usesMaximumBucketSize)"
+    }
+}
+
+/// What the number of plaintexts of a table follows from.
+struct TableSize: Hashable, Sendable {
+    var buckets: Int
+    var entrySize: Int
+
+    /// Dimensions of those shapes that have so many.
+    static func dimensions(of shapes: [BuildManifest.ShapeRecord], count: Int) -> [TableSize: [Int]] {
+        let fitting = shapes.filter { $0.dimensions.count == count }
+        return Dictionary(
+            fitting.map { (TableSize(buckets: $0.entryCount, entrySize: $0.entrySize), $0.dimensions) },
+            uniquingKeysWith: { first, _ in first })
     }
 }

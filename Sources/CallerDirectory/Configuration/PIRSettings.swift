@@ -65,7 +65,7 @@ public struct PIRSettings: Sendable, Equatable {
     public var trialsPerShard: Int?
     /// 1 or 2.
     public var dimensionCount: Int?
-    /// The dimensions may differ by more than one (keyword-pir.md 4.2).
+    /// Dimensions by the reference's rule, which may differ by more than one if true (keyword-pir.md 4.2); nil: by cost.
     public var unevenDimensions: Bool?
 
     /// Nothing fixed.

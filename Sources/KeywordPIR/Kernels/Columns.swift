@@ -166,7 +166,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
             for i in 0..<r {
                 Word.keySwitchRow(
                     digits: work.digits + i * n, digitStride: r * n, key: k + i * n, keyStride: 2 * r * n, polyStride: r * n,
-                    count: l, out0: work.sum0 + i * n, out1: work.sum1 + i * n, n: n, moduli[i])
+                    count: l, permutation: nil, out0: work.sum0 + i * n, out1: work.sum1 + i * n, n: n, moduli[i])
             }
         }
         for (p, sum) in [work.sum0, work.sum1].enumerated() {

@@ -25,7 +25,7 @@ public final class EngineOperations {
     /// One inverse transform of N residues of one modulus.
     public func inverseTransform() { operations.inverseTransform() }
 
-    /// One key switch as the expansion does it: both sums over the digits, the division by P, the automorphism, and the new
+    /// One key switch as the expansion does it: both sums over the digits with the automorphism, the division by P, and the new
     /// digits transformed for all moduli. False where queries are not expanded.
     public func keySwitch() -> Bool { operations.keySwitch() }
 
@@ -99,9 +99,9 @@ private final class Operations<Word: ResidueWord>: SingleOperations {
         guard let level = lookup.tables.levels.first, let prepared = key.galois[level.element],
             let action = lookup.tables.actions[level.element]
         else { return false }
-        expansion.keySwitchSums(work.nodes[0] + context.keyRows * context.degree, prepared)
-        expansion.divideAndTurn(action)
-        expansion.takeDigits(work.turned, work.digits, all: true)
+        expansion.keySwitchSums(work.nodes[0] + context.keyRows * context.degree, prepared, action)
+        expansion.divideSums()
+        expansion.takeDigits(work.switched, work.digits, all: true)
         return true
     }
 

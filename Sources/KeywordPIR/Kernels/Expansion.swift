@@ -119,16 +119,15 @@ struct Expansion<Word: ResidueWord> {
         }
         var source = UnsafePointer(node)
         for time in 1...level.times {
-            keySwitchSums(source + r * n, prepared)
-            divideAndTurn(action)
+            keySwitchSums(source + r * n, prepared, action)
+            divideSums()
             let last = time == level.times
-            takeDigits(work.turned, work.digits, all: !(last && leavesOnly))
+            takeDigits(work.switched, work.digits, all: !(last && leavesOnly))
             if last { break }
             action.values.withUnsafeBufferPointer { p in
                 guard let p = p.baseAddress else { return }
                 for i in 0..<r {
-                    Word.addPermuted(
-                        source + i * n, work.sum0 + i * n, permutation: p, work.row, n: n, moduli[i])
+                    Word.addPermuted(source + i * n, work.sum0 + i * n, permutation: p, work.row, n: n, moduli[i])
                     (work.spare + i * n).update(from: work.row, count: n)
                 }
             }
@@ -143,6 +142,7 @@ struct Expansion<Word: ResidueWord> {
         _ node: UnsafeMutablePointer<Word>, _ odd: UnsafeMutablePointer<Word>, source: UnsafePointer<Word>,
         _ action: GaloisAction, _ level: ExpansionLevel<Word>, leavesOnly: Bool
     ) {
+        let runs = n / level.block
         level.monomial.withUnsafeBufferPointer { mono in
             level.monomialShoup.withUnsafeBufferPointer { shoup in
                 action.values.withUnsafeBufferPointer { permutation in
@@ -150,24 +150,18 @@ struct Expansion<Word: ResidueWord> {
                     else { return }
                     for i in 0..<r {
                         let at = i * n
-                        if source == UnsafePointer(node) {
-                            Word.splitPermuted(
-                                node + at, sum: work.sum0 + at, permutation: permutation, monomial: mono + at,
-                                monomialShoup: shoup + at, even: node + at, odd: odd + at, scratch: work.row, n: n, moduli[i])
-                        } else {
-                            Word.addPermuted(
-                                source + at, work.sum0 + at, permutation: permutation, work.row, n: n, moduli[i])
-                            Word.split(
-                                node + at, work.row, monomial: mono + at, monomialShoup: shoup + at, even: node + at,
-                                odd: odd + at, n: n, moduli[i])
-                        }
+                        Word.addPermuted(source + at, work.sum0 + at, permutation: permutation, work.row, n: n, moduli[i])
+                        Word.split(
+                            node + at, work.row, monomial: mono + i * runs, monomialShoup: shoup + i * runs,
+                            block: level.block, even: node + at, odd: odd + at, n: n, moduli[i])
                     }
                     for j in 0..<l {
                         for i in 0..<r where !leavesOnly || i == j {
                             let at = (r + j * r + i) * n
                             Word.split(
-                                node + at, work.digits + (j * r + i) * n, monomial: mono + i * n, monomialShoup: shoup + i * n,
-                                even: node + at, odd: odd + at, n: n, moduli[i])
+                                node + at, work.digits + (j * r + i) * n, monomial: mono + i * runs,
+                                monomialShoup: shoup + i * runs, block: level.block, even: node + at, odd: odd + at, n: n,
+                                moduli[i])
                         }
                     }
                 }
@@ -175,28 +169,25 @@ struct Expansion<Word: ResidueWord> {
         }
     }
 
-    /// `sum_p ← Σ_j digit_j ∘ K_j,p` for all rows.
-    func keySwitchSums(_ digits: UnsafePointer<Word>, _ prepared: PreparedKey<Word>) {
+    /// `sum_p ← σ_g(Σ_j digit_j ∘ K_j,p)` for all rows.
+    func keySwitchSums(_ digits: UnsafePointer<Word>, _ prepared: PreparedKey<Word>, _ action: GaloisAction) {
         prepared.words.withUnsafeBufferPointer { k in
-            guard let k = k.baseAddress else { return }
-            for i in 0..<r {
-                Word.keySwitchRow(
-                    digits: digits + i * n, digitStride: r * n, key: k + i * n, keyStride: 2 * r * n, polyStride: r * n,
-                    count: l, out0: work.sum0 + i * n, out1: work.sum1 + i * n, n: n, moduli[i])
+            action.values.withUnsafeBufferPointer { permutation in
+                guard let k = k.baseAddress else { return }
+                for i in 0..<r {
+                    Word.keySwitchRow(
+                        digits: digits + i * n, digitStride: r * n, key: k + i * n, keyStride: 2 * r * n, polyStride: r * n,
+                        count: l, permutation: permutation.baseAddress, out0: work.sum0 + i * n, out1: work.sum1 + i * n,
+                        n: n, moduli[i])
+                }
             }
         }
     }
 
-    /// `turned ← σ_g(sum1 / P)`, coefficients of L rows.
-    func divideAndTurn(_ action: GaloisAction) {
+    /// `switched ← sum1 / P`, coefficients of L rows.
+    func divideSums() {
         for i in 0..<r { Word.inverse(work.sum1 + i * n, context.ring.tables[i]) }
         divideByP(work.sum1, work.switched)
-        action.coefficients.withUnsafeBufferPointer { source in
-            guard let source = source.baseAddress else { return }
-            for i in 0..<l {
-                Word.permuteSigned(work.switched + i * n, source: source, work.turned + i * n, n: n, moduli[i])
-            }
-        }
     }
 
     /// Rounding division by P of R rows of coefficients (bfv.md 9.1).
@@ -259,10 +250,10 @@ struct Expansion<Word: ResidueWord> {
             for i in 0..<l {
                 let source = p == 0 ? node + i * n : node + (r + i * r + i) * n
                 (place + p * poly + i * n).update(from: source, count: n)
-                (work.turned + i * n).update(from: source, count: n)
-                Word.inverse(work.turned + i * n, context.ring.tables[i])
+                (work.switched + i * n).update(from: source, count: n)
+                Word.inverse(work.switched + i * n, context.ring.tables[i])
             }
-            products.lift(work.turned, place + p * poly, scratch: work.scratch)
+            products.lift(work.switched, place + p * poly, scratch: work.scratch)
         }
     }
 }

@@ -3,15 +3,25 @@
 import BFV
 import RingMath
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// Words from one allocation.
 final class Arena<Word: ResidueWord> {
     let base: UnsafeMutablePointer<Word>
     let capacity: Int
     private var used = 0
+    private static var largePage: Int { 2 << 20 }
 
     init(words: Int) {
         capacity = max(words, 1)
-        let raw = UnsafeMutableRawPointer.allocate(byteCount: capacity * MemoryLayout<Word>.stride, alignment: 64)
+        let bytes = capacity * MemoryLayout<Word>.stride
+        let large = bytes >= Self.largePage
+        let raw = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: large ? Self.largePage : 64)
+        // The selections are written a tile here and a tile there: with pages of 4 KiB each tile is on a page of its own.
+        // Where the system has no large pages this changes nothing.
+        if large { madvise(raw, bytes, MADV_HUGEPAGE) }
         base = raw.bindMemory(to: Word.self, capacity: capacity)
         base.initialize(repeating: 0, count: capacity)
     }
@@ -35,7 +45,6 @@ final class ExpansionWorkspace<Word: ResidueWord> {
     let sum0: UnsafeMutablePointer<Word>
     let sum1: UnsafeMutablePointer<Word>
     let switched: UnsafeMutablePointer<Word>
-    let turned: UnsafeMutablePointer<Word>
     let digits: UnsafeMutablePointer<Word>
     let scratch: UnsafeMutablePointer<Word>
     let row: UnsafeMutablePointer<Word>
@@ -45,7 +54,7 @@ final class ExpansionWorkspace<Word: ResidueWord> {
         let (l, r) = (context.levels, context.keyRows)
         let node = (r + l * r) * n
         let product = context.products?.scratchWords ?? 0
-        arena = Arena(words: node * (depth + 3) + 2 * r * n + 2 * l * n + l * r * n + 2 * n + max(n, product))
+        arena = Arena(words: node * (depth + 3) + 2 * r * n + l * n + l * r * n + 2 * n + max(n, product))
         var list: [UnsafeMutablePointer<Word>] = []
         for _ in 0..<(depth + 2) { list.append(arena.take(node)) }
         nodes = list
@@ -53,7 +62,6 @@ final class ExpansionWorkspace<Word: ResidueWord> {
         sum0 = arena.take(r * n)
         sum1 = arena.take(r * n)
         switched = arena.take(l * n)
-        turned = arena.take(l * n)
         digits = arena.take(l * r * n)
         row = arena.take(2 * n)
         scratch = arena.take(max(n, product))

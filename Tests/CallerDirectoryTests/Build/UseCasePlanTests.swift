@@ -96,4 +96,45 @@ import Testing
         let shape = try small.shape(buckets: buckets / 2, entrySize: 1024)
         #expect(shape.dimensions.reduce(1, *) * 2 == buckets / 2)
     }
+
+    @Test func dimensionsFollowTheCostUnlessTheOperatorAsksForTheRule() throws {
+        var (uneven, even) = (PIRSettings(), PIRSettings())
+        (uneven.unevenDimensions, even.unevenDimensions) = (true, false)
+        // 300 plaintexts of two buckets.
+        func dimensions(_ pir: PIRSettings) throws -> [Int] {
+            try plan(rows: 10_000, pir: pir).shape(buckets: 600, entrySize: 1024).dimensions
+        }
+        #expect(try dimensions(uneven) == [50, 6])
+        #expect(try dimensions(even) == [18, 17])
+        let chosen = try dimensions(PIRSettings())
+        #expect(chosen != [50, 6] && chosen != [18, 17] && chosen.reduce(1, *) >= 300)
+        let fingerprints = try [PIRSettings(), uneven, even].map { try plan(rows: 10_000, pir: $0).fingerprint }
+        #expect(Set(fingerprints).count == 3)
+    }
+
+    @Test func publishedDimensionsAreKeptWhileTheTableKeepsItsSize() throws {
+        let fresh = try plan(rows: 10_000)
+        let published = try ShardParameters(
+            entryCount: 600, entrySize: 1024, dimensions: [60, 5], hashFunctionCount: 2, set: fresh.set)
+        var before = BuildManifest.UseCaseRecord(
+            name: "app.identity", kind: "identity", rows: 10_000, set: BuildManifest.SetRecord(fresh.set),
+            hashFunctionCount: 2, otherShardCount: nil, keyCompression: "noCompression", configurationID: "",
+            leastNoiseBudget: nil,
+            sizing: BuildManifest.SizingRecord(
+                shardCount: 1, buckets: 1200, bucketSize: 1024, parameterSet: UseCasePlan.smallSet),
+            shapes: [BuildManifest.ShapeRecord(published)], shards: [])
+        let again = try plan(rows: 10_000, previous: before)
+        #expect(try again.shape(buckets: 600, entrySize: 1024).dimensions == [60, 5])
+        let chosen = try fresh.shape(buckets: 600, entrySize: 1023).dimensions
+        #expect(try again.shape(buckets: 600, entrySize: 1023).dimensions == chosen)
+        // What the operator says counts for more, and what else is published anew anyhow gets the best choice.
+        var pir = PIRSettings()
+        pir.unevenDimensions = true
+        #expect(try plan(rows: 10_000, pir: pir, previous: before).shape(buckets: 600, entrySize: 1024).dimensions == [50, 6])
+        before.keyCompression = "maxCompression"
+        #expect(try plan(rows: 10_000, previous: before).shape(buckets: 600, entrySize: 1024).dimensions != [60, 5])
+        before.keyCompression = "noCompression"
+        before.hashFunctionCount = 3
+        #expect(try plan(rows: 10_000, previous: before).shape(buckets: 600, entrySize: 1024).dimensions != [60, 5])
+    }
 }
