@@ -10,7 +10,8 @@ let acrossRooms: [SwiftSetting] = [.unsafeFlags(["-cross-module-optimization"], 
 let package = Package(
     name: "veilring",
     products: [
-        .executable(name: "veilring", targets: ["veilring"])
+        .executable(name: "veilring", targets: ["veilring"]),
+        .executable(name: "veilring-bench", targets: ["veilring-bench"]),
     ],
     targets: [
         // C bridges: the only doors to system libraries.
@@ -74,8 +75,13 @@ let package = Package(
                 "KeywordPIR", "BFV", "LookupMessages", "Cryptography",
             ]),
 
+        .target(name: "CAllocationCount", path: "Benchmarks/CAllocationCount"),
         .executableTarget(
-            name: "veilring-bench", dependencies: ["KeywordPIR", "BFV", "LookupMessages"], path: "Benchmarks/veilring-bench"),
+            name: "veilring-bench",
+            dependencies: [
+                "LookupService", "CallerDirectory", "KeywordPIR", "BFV", "RingMath", "LookupMessages", "CAllocationCount",
+            ],
+            path: "Benchmarks/veilring-bench"),
 
         .testTarget(name: "TidyTests"),
         .testTarget(
@@ -106,6 +112,7 @@ let package = Package(
         .testTarget(name: "DeviceClientTests", dependencies: ["DeviceClient", "HTTPClient", "HTTPCore", "LookupMessages"]),
         .testTarget(
             name: "veilringTests", dependencies: ["veilring", "CallerDirectory", "DeviceClient", "LookupMessages"]),
+        .testTarget(name: "VeilringBenchTests", dependencies: ["veilring-bench", "KeywordPIR", "LookupMessages"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -1,117 +1,140 @@
-// `veilring-bench engine`: one lookup on data made here, every answer decrypted and compared.
+// `veilring-bench engine`: lookups in one shard of data made here, every answer decrypted and compared.
 
 import BFV
+import CAllocationCount
 import Foundation
 import KeywordPIR
 import LookupMessages
+import LookupService
+import RingMath
+import Synchronization
 
-/// What to measure.
+/// Why there is no result.
+enum BenchError: Error, CustomStringConvertible, Equatable {
+    /// An answer, decrypted, was not what the shard holds; the row is one of ours and nobody's secret.
+    case wrongAnswer(row: Int, isAbsent: Bool)
+    /// Anything else, in words.
+    case failed(String)
+
+    var description: String {
+        switch self {
+        case .wrongAnswer(let row, let isAbsent):
+            "a wrong answer: " + (isAbsent ? "an absent keyword was found" : "row \(row) gave another value, or none")
+        case .failed(let reason): reason
+        }
+    }
+}
+
+/// Measures the engine with some options.
 struct EngineBenchmark {
-    var rows = 10_000
-    var valueBytes = 40
-    var set = "n_4096_logq_27_28_28_logt_5"
-    var hashFunctions = 2
-    var dimensionCount = 2
-    var threads = 1
-    var repeats = 20
-    var plan = DimensionRule.cost
-    /// d_0 and d_1, if they are given.
-    var split: [Int]?
+    let options: EngineOptions
+    let data: SampleData
+    let set: ParameterSet
+    /// What is read to measure the memory's bandwidth: more than the caches hold.
+    var bandwidthBytes = 256 << 20
+    /// Tests damage answers here, to see that it is noticed.
+    var damage: (@Sendable (inout PIRResponse) -> Void)?
 
-    enum Failure: Error { case wrongAnswer }
-
-    private func keyword(_ i: Int) -> [UInt8] { Array("+8869\(10_000_000 + i)".utf8) }
-
-    private func value(_ i: Int) -> [UInt8] {
-        var state = UInt64(i) &* 0x9e37_79b9_7f4a_7c15 | 1
-        return (0..<valueBytes).map { _ in
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return UInt8(truncatingIfNeeded: state >> 11)
-        }
+    init(_ options: EngineOptions) throws {
+        self.options = options
+        data = SampleData(rows: options.rows, valueBytes: options.valueBytes)
+        set = try options.parameterSet()
     }
 
-    private func milliseconds(_ body: () throws -> Void) rethrows -> Double {
-        let clock = ContinuousClock()
-        let start = clock.now
-        try body()
-        return Double((clock.now - start).components.attoseconds) / 1e15 + Double((clock.now - start).components.seconds) * 1e3
+    /// A shard with the engine and a phone that ask and answer.
+    struct Stage {
+        var contents: ShardContents
+        var parameters: UseCaseParameters
+        var engine: PIREngine
+        var client: PIRClient
+        var keyBytes: [UInt8]
+        var key: DecodedEvaluationKey
+        var build: EngineResult.Build
     }
 
-    private func line(_ name: String, _ times: [Double]) -> String {
-        let sorted = times.sorted()
-        return String(
-            format: "%@ median %.2f ms, p99 %.2f ms, least %.2f ms", name, sorted[sorted.count / 2],
-            sorted[min(sorted.count - 1, sorted.count * 99 / 100)], sorted[0])
+    /// Measures everything. Throws `BenchError.wrongAnswer` as soon as there is one.
+    func run() throws -> EngineResult {
+        let machine = Machine.current
+        let stage = try build()
+        let buildPeak = Machine.peakBytes
+        let canForget = Machine.forgetPeak()
+        var measurement = EngineMeasurement(benchmark: self, stage: stage)
+        try measurement.run()
+        let throughput = try measurement.throughput(threads: max(machine.cores, options.threads))
+        let allocations = try measurement.allocations()
+        let answeringPeak = Machine.peakBytes
+        let operations = try measurement.operations()
+        let rate = Machine.readBytesPerSecond(threads: options.threads, bufferBytes: bandwidthBytes)
+        let query = measurement.queryResult
+        let scanMs = Double(stage.build.shardBytes) / rate * 1000
+        let bound = ServiceOptions().decodedKeyBytes
+        return EngineResult(
+            options: options, machine: machine, instructionSet: KernelChoice.current.rawValue, shape: shape(stage),
+            build: stage.build, sizes: measurement.sizes, query: query, request: measurement.requestResult,
+            operations: operations, throughput: throughput,
+            memory: EngineResult.Memory(
+                peakBytes: max(buildPeak, answeringPeak), answeringBytes: canForget ? answeringPeak : nil,
+                allocationsPerQuery: allocations?.count, allocatedBytesPerQuery: allocations?.bytes),
+            decodedKeyCache: EngineResult.DecodedKeys(
+                boundBytes: bound, keyBytes: stage.key.byteCount, keysAtBound: bound / max(stage.key.byteCount, 1)),
+            bandwidth: EngineResult.Bandwidth(
+                readGBPerSecond: rate / 1e9, scanMs: scanMs, scanShareOfQuery: scanMs / query.medianMs),
+            noiseBudgetBits: measurement.leastNoiseBudget, checks: measurement.checks)
     }
 
-    func run() throws {
-        let parameterSet = try ParameterSet.named(set)
-        var hasher = KeywordHasher()
-        var table = TableRows()
-        for i in 0..<rows { table.append(hash: hasher.hash(keyword(i)), value: value(i)) }
-        var settings = TableSettings(
-            maxSerializedBucketSize: TableSettings.defaultBucketSize(
-                longestValue: valueBytes, bytesPerPlaintext: parameterSet.bytesPerPlaintext))
-        settings.hashFunctionCount = hashFunctions
-        var built: ShardContents?
-        var parameters: UseCaseParameters?
-        let build = try milliseconds {
-            let cuckoo = try CuckooTable(table, settings: settings)
-            let per = max(parameterSet.bytesPerPlaintext / cuckoo.largestBucketBytes, 1)
-            let chunks = (cuckoo.largestBucketBytes + parameterSet.bytesPerPlaintext - 1) / parameterSet.bytesPerPlaintext
-            let plaintexts = (cuckoo.bucketsPerTable + per - 1) / per
-            let shape = try ShardParameters(
-                entryCount: cuckoo.bucketsPerTable, entrySize: cuckoo.largestBucketBytes,
-                dimensions: split
-                    ?? CostModel(parameterSet).dimensions(
-                        plaintexts: plaintexts, hashFunctions: hashFunctions, chunks: chunks, dimensionCount: dimensionCount,
-                        rule: plan), hashFunctionCount: hashFunctions, set: parameterSet)
-            let estimate = CostModel(parameterSet).estimate(
-                CostModel.Query(
-                    hashFunctions: hashFunctions, chunks: chunks, plaintexts: plaintexts, dimensions: shape.dimensions))
-            print(
-                String(
-                    format: "estimate: %.2f ms = expand %.2f + first %.2f + second %.2f", estimate.total / 1e6,
-                    estimate.expansion / 1e6, estimate.firstDimension / 1e6, estimate.secondDimension / 1e6))
-            parameters = try UseCaseParameters(
-                set: parameterSet, shards: [shape], hashFunctionCount: hashFunctions, shardingFunction: .sha256,
-                keyCompression: .noCompression)
-            built = try ShardEncoder(set: parameterSet).encodeInMemory(cuckoo, shape: shape)
-        }
-        guard let contents = built, let parameters else { return }
-        print("shape: dimensions \(contents.parameters.dimensions), \(contents.layout.words * contents.wordBytes) bytes")
-        print(String(format: "build: %.0f rows/s", Double(rows) / build * 1000))
+    // MARK: Building
+
+    /// The shard and everything around it. The rows go when the shard stands.
+    func build() throws -> Stage {
+        let (contents, seconds) = try shard()
+        let parameters = try UseCaseParameters(
+            set: set, shards: [contents.parameters], hashFunctionCount: options.hashFunctions, shardingFunction: .sha256,
+            keyCompression: .noCompression)
         let engine = try PIREngine(parameters: parameters)
         let client = try PIRClient(parameters: parameters)
-        let keyMessage = try client.makeEvaluationKey()
-        var keyTimes: [Double] = []
-        var key = try engine.decodeEvaluationKey(keyMessage)
-        for _ in 0..<5 { keyTimes.append(try milliseconds { key = try engine.decodeEvaluationKey(keyMessage) }) }
-        print(line("decode key:", keyTimes))
-        var compute: [Double] = []
-        var request: [Double] = []
-        for i in 0..<repeats {
-            let row = i * 7919 % rows
-            let query = try client.makeQuery(keyword(row))
-            var response = PIRResponse()
-            var only = 0.0
-            request.append(
-                try milliseconds {
-                    let read = try engine.decodeQuery(query.indices, shard: 0)
-                    only = try milliseconds {
-                        response.replies = try engine.answer(read, key: key, shard: contents, threads: threads)
-                    }
-                    _ = response.encoded()
-                })
-            compute.append(only)
-            guard try client.value(of: query, in: response) == value(row) else { throw Failure.wrongAnswer }
-            if i == 0 { print(String(format: "noise budget: %.1f bits", try client.noiseBudget(of: response))) }
-        }
-        print(line("compute reply:", compute))
-        print(line("request:", request))
-        print(
-            "bytes: key \(keyMessage.encoded().count), query \(try client.makeQuery(keyword(0)).indices.encoded().count)")
+        let keyBytes = try client.makeEvaluationKey().encoded()
+        let rawBytes = Double(options.rows * options.valueBytes)
+        return Stage(
+            contents: contents, parameters: parameters, engine: engine, client: client, keyBytes: keyBytes,
+            key: try engine.decodeEvaluationKey(SerializedEvaluationKey(decoding: keyBytes)),
+            build: EngineResult.Build(
+                seconds: seconds, rowsPerSecond: Double(options.rows) / seconds, rawMBPerSecond: rawBytes / seconds / 1e6,
+                shardBytes: contents.layout.words * contents.wordBytes))
+    }
+
+    /// The encoded shard, and the seconds from rows in memory to it.
+    private func shard() throws -> (ShardContents, Double) {
+        var hasher = KeywordHasher()
+        var rows = TableRows()
+        for row in 0..<options.rows { rows.append(hash: hasher.hash(data.keyword(row)), value: data.value(row)) }
+        var settings = TableSettings(
+            maxSerializedBucketSize: TableSettings.defaultBucketSize(
+                longestValue: options.valueBytes, bytesPerPlaintext: set.bytesPerPlaintext))
+        settings.hashFunctionCount = options.hashFunctions
+        let encoder = try ShardEncoder(set: set)
+        let start = ContinuousClock.now
+        let table = try CuckooTable(rows, settings: settings)
+        let contents = try encoder.encodeInMemory(table, shape: try shape(of: table))
+        return (contents, (ContinuousClock.now - start) / .seconds(1))
+    }
+
+    private func shape(of table: CuckooTable) throws -> ShardParameters {
+        let perPlaintext = max(set.bytesPerPlaintext / table.largestBucketBytes, 1)
+        return try ShardParameters(
+            entryCount: table.bucketsPerTable, entrySize: table.largestBucketBytes,
+            dimensions: CostModel(set).dimensions(
+                plaintexts: (table.bucketsPerTable + perPlaintext - 1) / perPlaintext, hashFunctions: options.hashFunctions,
+                chunks: max((table.largestBucketBytes + set.bytesPerPlaintext - 1) / set.bytesPerPlaintext, 1),
+                dimensionCount: options.dimensions, rule: DimensionRule(rawValue: options.plan) ?? .cost),
+            hashFunctionCount: options.hashFunctions, set: set)
+    }
+
+    private func shape(_ stage: Stage) -> EngineResult.Shape {
+        let shape = stage.contents.parameters
+        return EngineResult.Shape(
+            dimensions: shape.dimensions, chunks: shape.chunks(set),
+            plaintexts: stage.contents.layout.columns.count * shape.rows,
+            plaintextsPresent: stage.contents.layout.columns.reduce(0) { $0 + $1.rows.count },
+            bucketsPerTable: shape.entryCount, bucketBytes: shape.entrySize)
     }
 }

@@ -84,8 +84,9 @@ final class Lookup<Word: ResidueWord>: Sendable {
     /// Replies, table after table, chunk after chunk, as ciphertexts at level 1.
     ///
     /// - `threads`: how many tables and chunks may be worked on at once.
+    /// - `phases`: told where the time went.
     func answer(
-        _ query: [Ciphertext<Word>], key: ServerKey<Word>, contents: ShardContents, threads: Int
+        _ query: [Ciphertext<Word>], key: ServerKey<Word>, contents: ShardContents, threads: Int, phases: PhaseTimes? = nil
     ) throws -> [[Ciphertext<Word>]] {
         let shape = contents.parameters
         guard contents.wordBytes == MemoryLayout<Word>.size else { throw PIRError.invalid("shard is of another word width") }
@@ -95,12 +96,14 @@ final class Lookup<Word: ResidueWord>: Sendable {
         if threads > 1, work.helper == nil {
             work.helper = ExpansionWorkspace(context, depth: ceilLog2(min(shape.expandedCount, context.degree)))
         }
-        try Expansion(
+        let expansion = Expansion(
             context: context, tables: tables, key: key, work: work.expansion,
-            target: LeafTarget(shape: shape, selection: work.selection, multiplies: multiplies)
-        ).run(query, outputs: shape.expandedCount, helper: threads > 1 ? work.helper : nil)
+            target: LeafTarget(shape: shape, selection: work.selection, multiplies: multiplies))
+        try phases.measure(.expand) {
+            try expansion.run(query, outputs: shape.expandedCount, helper: threads > 1 ? work.helper : nil)
+        }
         if multiplies, key.relinearization == nil { throw BFVError.missingRelinearizationKey }
-        let evaluation = ColumnEvaluation(context: context, shape: shape, contents: contents)
+        let evaluation = ColumnEvaluation(context: context, shape: shape, contents: contents, phases: phases)
         let selection = work.selection
         let chunks = shape.chunks(parameters.set)
         let jobs = shape.hashFunctionCount * chunks

@@ -34,14 +34,14 @@ public struct DecodedQuery: Sendable {
 
 /// Answers the queries of one use case. Immutable and shared by all threads.
 public final class PIREngine: Sendable {
-    private enum Width: Sendable {
+    enum Width: Sendable {
         case narrow(Lookup<UInt32>)
         case wide(Lookup<UInt64>)
     }
 
     /// What the engine was made for.
     public let parameters: UseCaseParameters
-    private let width: Width
+    let width: Width
 
     /// Throws `PIRError` or `RingError` if the parameters cannot be worked with.
     public init(parameters: UseCaseParameters) throws {
@@ -79,10 +79,11 @@ public final class PIREngine: Sendable {
     /// Works out the replies of a query: one for each table, one ciphertext for each chunk (keyword-pir.md 7.2).
     ///
     /// - `threads`: how many threads may be used.
+    /// - `phases`: told where the time went, summed over the threads.
     ///
     /// Throws `PIRError.invalid` if query, key or shard belong to another engine.
     public func answer(
-        _ query: DecodedQuery, key: DecodedEvaluationKey, shard: ShardContents, threads: Int
+        _ query: DecodedQuery, key: DecodedEvaluationKey, shard: ShardContents, threads: Int, phases: PhaseTimes? = nil
     ) throws -> [SerializedCiphertextVec] {
         guard parameters.shards.indices.contains(query.shard), parameters.shards[query.shard] == shard.parameters else {
             throw PIRError.invalid("shard does not belong to the query")
@@ -90,10 +91,10 @@ public final class PIREngine: Sendable {
         switch (width, query.width, key.width) {
         case (.narrow(let lookup), .narrow(let query), .narrow(let key)):
             return Self.messages(
-                try lookup.answer(query, key: key, contents: shard, threads: threads), lookup.context)
+                try lookup.answer(query, key: key, contents: shard, threads: threads, phases: phases), lookup.context)
         case (.wide(let lookup), .wide(let query), .wide(let key)):
             return Self.messages(
-                try lookup.answer(query, key: key, contents: shard, threads: threads), lookup.context)
+                try lookup.answer(query, key: key, contents: shard, threads: threads, phases: phases), lookup.context)
         default:
             throw PIRError.invalid("query or key was read by another engine")
         }

@@ -50,6 +50,8 @@ struct ColumnEvaluation<Word: ResidueWord> {
     let context: BFVContext<Word>
     let shape: ShardParameters
     let contents: ShardContents
+    /// Told where the time goes.
+    var phases: PhaseTimes?
 
     private var n: Int { context.degree }
     private var l: Int { context.levels }
@@ -59,24 +61,28 @@ struct ColumnEvaluation<Word: ResidueWord> {
     /// The reply ciphertexts of one table and chunk, at level 1, one for each query. The shard is read once for all.
     func replies(table: Int, chunk: Int, chunks: Int, _ queries: [ColumnQuery<Word>]) -> [Ciphertext<Word>] {
         let first = (table * chunks + chunk) * shape.columns
-        firstDimension(contents.layout.columns[first..<(first + shape.columns)], table: table, queries)
-        return queries.map { query in
-            let work = query.work
-            if let relinearization = query.relinearization, let products = context.products {
-                for column in 0..<shape.columns { lift(work.operands + column * 2 * products.rows * n, products, work) }
-                multiplyAndSum(table: table, products, query.selection, relinearization, work)
-            } else {
-                for p in 0..<2 {
-                    for i in 0..<l { Word.inverse(work.scaled + (p * l + i) * n, context.ring.tables[i]) }
-                }
-            }
-            for p in 0..<2 { switchToSingle(work.scaled + p * l * n, work) }
-            return Ciphertext(
-                (0..<2).map { p in
-                    Polynomial(
-                        words: Array(UnsafeBufferPointer(start: work.scaled + p * l * n, count: n)), degree: n)
-                })
+        phases.measure(.firstDimension) {
+            firstDimension(contents.layout.columns[first..<(first + shape.columns)], table: table, queries)
         }
+        return phases.measure(.secondDimension) { queries.map { finish($0, table: table) } }
+    }
+
+    /// From the columns of one query to its reply ciphertext.
+    private func finish(_ query: ColumnQuery<Word>, table: Int) -> Ciphertext<Word> {
+        let work = query.work
+        if let relinearization = query.relinearization, let products = context.products {
+            for column in 0..<shape.columns { lift(work.operands + column * 2 * products.rows * n, products, work) }
+            multiplyAndSum(table: table, products, query.selection, relinearization, work)
+        } else {
+            for p in 0..<2 {
+                for i in 0..<l { Word.inverse(work.scaled + (p * l + i) * n, context.ring.tables[i]) }
+            }
+        }
+        for p in 0..<2 { switchToSingle(work.scaled + p * l * n, work) }
+        return Ciphertext(
+            (0..<2).map { p in
+                Polynomial(words: Array(UnsafeBufferPointer(start: work.scaled + p * l * n, count: n)), degree: n)
+            })
     }
 
     /// Bytes of selections that one pass over the columns keeps at hand: a part of the second-level cache.
@@ -130,7 +136,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
     }
 
     /// Adds the auxiliary rows to a column result.
-    private func lift(_ operand: UnsafeMutablePointer<Word>, _ products: ProductContext<Word>, _ work: ColumnWorkspace<Word>) {
+    func lift(_ operand: UnsafeMutablePointer<Word>, _ products: ProductContext<Word>, _ work: ColumnWorkspace<Word>) {
         for p in 0..<2 {
             let place = operand + p * products.rows * n
             work.scaled.update(from: place, count: l * n)
@@ -140,7 +146,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
     }
 
     /// `Σ_j V[j]·y_j`, scaled and relinearized once: two polynomials of L rows in `work.scaled`.
-    private func multiplyAndSum(
+    func multiplyAndSum(
         table: Int, _ products: ProductContext<Word>, _ selection: SelectionBuffer<Word>, _ key: PreparedKey<Word>,
         _ work: ColumnWorkspace<Word>
     ) {

@@ -147,7 +147,7 @@ struct Expansion<Word: ResidueWord> {
     }
 
     /// `spare ← σ_g(source)`, where one automorphism stands for several.
-    private func turn(_ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>) {
+    func turn(_ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>) {
         for i in 0..<r {
             keySwitchRow(i, source + r * n, key, permutation)
             Word.addPermuted(source + i * n, work.sum0, permutation: permutation, work.row, n: n, moduli[i])
