@@ -34,8 +34,8 @@ struct ServerKey<Word: ResidueWord>: Sendable {
             relinearization = nil
         }
         byteCount =
-            (galois.count + (relinearization == nil ? 0 : 1)) * context.levels * 2 * context.keyRows * context.degree
-            * MemoryLayout<Word>.size
+            (galois.count + (relinearization == nil ? 0 : 1)) * context.levels * 2 * context.keyRows
+            * Word.rowStride(degree: context.degree) * MemoryLayout<Word>.size
     }
 }
 

@@ -78,6 +78,12 @@ where Magnitude == Self, Stride == Int {
         _ out: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
 }
 
+extension ResidueWord {
+    /// Distance of rows that are read side by side: one cache line more than the row, since lines whose distance is a multiple
+    /// of 4096 bytes compete for the same few places of the first-level cache.
+    public static func rowStride(degree: Int) -> Int { degree + tile }
+}
+
 extension Modulus {
     /// A multiple of q that makes centered residues of modulus `from` positive.
     @inline(__always)

@@ -35,7 +35,7 @@ public struct EvaluationKeySet<Word: ResidueWord>: Sendable {
 /// A key as the kernels read it: digit after digit, polynomial after polynomial, row after row, in the form of
 /// `Modulus.factor`.
 public struct PreparedKey<Word: ResidueWord>: Sendable {
-    /// `L·2·(L+1)·N` words.
+    /// L·2·(L+1) rows, `ResidueWord.rowStride` words apart.
     public let words: [Word]
 
     /// - `permutation`: applied backwards to every row, so that sums with unpermuted digits come out unpermuted and the
@@ -43,7 +43,8 @@ public struct PreparedKey<Word: ResidueWord>: Sendable {
     public init(_ key: KeySwitchKey<Word>, _ context: BFVContext<Word>, undoing permutation: [UInt32]? = nil) {
         let n = context.degree
         let rows = context.keyRows
-        words = [Word](unsafeUninitializedCapacity: key.pairs.count * 2 * rows * n) { out, count in
+        let stride = Word.rowStride(degree: n)
+        words = [Word](unsafeUninitializedCapacity: key.pairs.count * 2 * rows * stride) { out, count in
             guard let base = out.baseAddress else { return }
             var target = base
             for pair in key.pairs {
@@ -53,18 +54,20 @@ public struct PreparedKey<Word: ResidueWord>: Sendable {
                         for row in 0..<rows {
                             let m = context.ring.moduli[row]
                             let one = m.factor(1)
-                            Word.scale(source + row * n, target + row * n, n: n, by: one, m.shoup(one), m)
+                            let place = target + row * stride
+                            Word.scale(source + row * n, place, n: n, by: one, m.shoup(one), m)
+                            (place + n).initialize(repeating: 0, count: stride - n)
                         }
                     }
-                    target += rows * n
+                    target += rows * stride
                 }
             }
-            count = key.pairs.count * 2 * rows * n
+            count = key.pairs.count * 2 * rows * stride
             guard let permutation else { return }
             withUnsafeTemporaryAllocation(of: Word.self, capacity: n) { copy in
-                for row in 0..<(count / n) {
-                    for i in 0..<n { copy[i] = base[row * n + i] }
-                    for i in 0..<n { base[row * n + Int(permutation[i])] = copy[i] }
+                for row in 0..<(count / stride) {
+                    for i in 0..<n { copy[i] = base[row * stride + i] }
+                    for i in 0..<n { base[row * stride + Int(permutation[i])] = copy[i] }
                 }
             }
         }

@@ -70,9 +70,11 @@ extension BFVContext {
                 for j in 0..<level { Word.forward(base + j * n, ring.tables[index]) }
                 key.words.withUnsafeBufferPointer { k in
                     guard let k = k.baseAddress else { return }
-                    let poly = keyRows * n
+                    let stride = Word.rowStride(degree: n)
+                    let poly = keyRows * stride
                     Word.keySwitchRow(
-                        digits: base, digitStride: n, key: k + index * n, keyStride: 2 * poly, polyStride: poly, count: level,
+                        digits: base, digitStride: n, key: k + index * stride, keyStride: 2 * poly, polyStride: poly,
+                        count: level,
                         permutation: nil, out0: &first, out1: &second, n: n, m)
                 }
             }
@@ -111,7 +113,7 @@ extension BFVContext {
             throw BFVError.mismatch("two ciphertexts of two polynomials at the top level expected")
         }
         let n = degree
-        let poly = products.rows * n
+        let poly = products.polynomialStride
         var scratch = [Word](repeating: 0, count: products.scratchWords)
         func lifted(_ c: Ciphertext<Word>) -> [Word] {
             var out = [Word](repeating: 0, count: 2 * poly)
@@ -130,13 +132,14 @@ extension BFVContext {
         }
         let x = lifted(a)
         let y = lifted(b)
-        var tensor = [Word](repeating: 0, count: 3 * poly)
+        let tensorPoly = products.rows * n
+        var tensor = [Word](repeating: 0, count: 3 * tensorPoly)
         var out = [Word](repeating: 0, count: 3 * levels * n)
         products.tensorSum(x, y, stride: 2 * poly, count: 1, &tensor)
         tensor.withUnsafeMutableBufferPointer { t in
             out.withUnsafeMutableBufferPointer { o in
                 guard let t = t.baseAddress, let o = o.baseAddress else { return }
-                for p in 0..<3 { products.scaleDown(t + p * poly, o + p * levels * n, scratch: &scratch) }
+                for p in 0..<3 { products.scaleDown(t + p * tensorPoly, o + p * levels * n, scratch: &scratch) }
             }
         }
         return Ciphertext(

@@ -43,6 +43,9 @@ public final class ProductContext<Word: ResidueWord>: Sendable {
         }
     }
 
+    /// Distance of the polynomials of lifted operands, which a sum reads side by side (see `ResidueWord.rowStride`).
+    public var polynomialStride: Int { rows * degree + Word.tile }
+
     /// Scratch words that `lift` and `scaleDown` need.
     public var scratchWords: Int { (rows + 1) * degree + (rows - levels) * degree }
 
@@ -58,7 +61,8 @@ public final class ProductContext<Word: ResidueWord>: Sendable {
 
     /// `Σ_j a_j ⊗ b_j`: three polynomials of all rows, Eval form, reduced.
     ///
-    /// Operand j starts at `j·stride`, its second polynomial `rows·N` words after the first.
+    /// Operand j starts at `j·stride`, its second polynomial `polynomialStride` words after the first; those of `out` are
+    /// `rows·N` words apart.
     public func tensorSum(
         _ a: UnsafePointer<Word>, _ b: UnsafePointer<Word>, stride: Int, count: Int, _ out: UnsafeMutablePointer<Word>
     ) {
@@ -67,7 +71,8 @@ public final class ProductContext<Word: ResidueWord>: Sendable {
         for row in 0..<rows {
             let at = row * n
             Word.tensorRow(
-                a: a + at, aStride: stride, aPoly: poly, b: b + at, bStride: stride, bPoly: poly, count: count,
+                a: a + at, aStride: stride, aPoly: polynomialStride, b: b + at, bStride: stride, bPoly: polynomialStride,
+                count: count,
                 out: (out + at, out + poly + at, out + 2 * poly + at), n: n, tables[row].modulus)
         }
     }

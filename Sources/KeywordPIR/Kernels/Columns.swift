@@ -25,8 +25,9 @@ final class ColumnWorkspace<Word: ResidueWord> {
         let rows = context.products?.rows ?? l
         let product = context.products?.scratchWords ?? n
         let scratchWords = max(product, l * n)
-        arena = Arena(words: columns * 2 * rows * n + 3 * rows * n + 3 * l * n + l * r * n + 2 * r * n + n + scratchWords)
-        operands = arena.take(columns * 2 * rows * n)
+        let operand = 2 * (context.products?.polynomialStride ?? 0)
+        arena = Arena(words: columns * operand + 3 * rows * n + 3 * l * n + l * r * n + 2 * r * n + n + scratchWords)
+        operands = arena.take(columns * operand)
         tensor = arena.take(3 * rows * n)
         scaled = arena.take(3 * l * n)
         digits = arena.take(l * r * n)
@@ -71,7 +72,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
     private func finish(_ query: ColumnQuery<Word>, table: Int) -> Ciphertext<Word> {
         let work = query.work
         if let relinearization = query.relinearization, let products = context.products {
-            for column in 0..<shape.columns { lift(work.operands + column * 2 * products.rows * n, products, work) }
+            for column in 0..<shape.columns { lift(work.operands + column * 2 * products.polynomialStride, products, work) }
             multiplyAndSum(table: table, products, query.selection, relinearization, work)
         } else {
             for p in 0..<2 {
@@ -105,7 +106,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
                     for query in queries {
                         let selections = query.selection.first[table] + (i * n + start) * wordsPerResidue
                         let isOperand = query.relinearization != nil
-                        let poly = (isOperand ? context.products?.rows ?? l : l) * n
+                        let poly = isOperand ? context.products?.polynomialStride ?? 0 : l * n
                         let place =
                             (isOperand ? query.work.operands + number * 2 * poly : query.work.scaled) + i * n + start
                         sum(column, row: i, start: start, count: group, selections, place, place + poly)
@@ -138,7 +139,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
     /// Adds the auxiliary rows to a column result.
     func lift(_ operand: UnsafeMutablePointer<Word>, _ products: ProductContext<Word>, _ work: ColumnWorkspace<Word>) {
         for p in 0..<2 {
-            let place = operand + p * products.rows * n
+            let place = operand + p * products.polynomialStride
             work.scaled.update(from: place, count: l * n)
             for i in 0..<l { Word.inverse(work.scaled + i * n, context.ring.tables[i]) }
             products.lift(work.scaled, place, scratch: work.scratch)
@@ -152,7 +153,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
     ) {
         let poly = products.rows * n
         products.tensorSum(
-            selection.second[table], work.operands, stride: 2 * poly, count: shape.columns, work.tensor)
+            selection.second[table], work.operands, stride: 2 * products.polynomialStride, count: shape.columns, work.tensor)
         for p in 0..<3 {
             products.scaleDown(work.tensor + p * poly, work.scaled + p * l * n, scratch: work.scratch)
         }
@@ -163,11 +164,13 @@ struct ColumnEvaluation<Word: ResidueWord> {
                 Word.forward(place, context.ring.tables[i])
             }
         }
+        let stride = Word.rowStride(degree: n)
         key.words.withUnsafeBufferPointer { k in
             guard let k = k.baseAddress else { return }
             for i in 0..<r {
                 Word.keySwitchRow(
-                    digits: work.digits + i * n, digitStride: r * n, key: k + i * n, keyStride: 2 * r * n, polyStride: r * n,
+                    digits: work.digits + i * n, digitStride: r * n, key: k + i * stride, keyStride: 2 * r * stride,
+                    polyStride: r * stride,
                     count: l, permutation: nil, out0: work.sum0 + i * n, out1: work.sum1 + i * n, n: n, moduli[i])
             }
         }

@@ -71,7 +71,7 @@ private final class Operations<Word: ResidueWord>: SingleOperations {
         fill(work.nodes[0], rows: Array(0..<lookup.context.keyRows))
         for j in 0..<lookup.context.levels {
             fill(
-                work.nodes[0] + (1 + j) * lookup.context.keyRows * lookup.context.degree,
+                work.nodes[0] + (1 + j) * lookup.context.keyRows * work.rowStride,
                 rows: Array(0..<lookup.context.keyRows))
         }
     }
@@ -84,7 +84,7 @@ private final class Operations<Word: ResidueWord>: SingleOperations {
                 state ^= state << 13
                 state ^= state >> 7
                 state ^= state << 17
-                place[number * lookup.context.degree + i] = lookup.context.ring.moduli[row].reduce(state >> 2)
+                place[number * work.rowStride + i] = lookup.context.ring.moduli[row].reduce(state >> 2)
             }
         }
     }
@@ -109,11 +109,11 @@ private final class Operations<Word: ResidueWord>: SingleOperations {
     func multiplyAndRelinearize() -> Bool {
         let context = lookup.context
         guard let products = context.products, let relinearization = key.relinearization else { return false }
-        let operand = 2 * products.rows * context.degree
+        let operand = 2 * products.polynomialStride
         for place in [columns.operands, columns.operands + operand] {
             // The rows of the ciphertext moduli of both polynomials; the others follow from them.
             for p in 0..<2 {
-                (place + p * products.rows * context.degree).update(
+                (place + p * products.polynomialStride).update(
                     from: work.nodes[0], count: context.levels * context.degree)
             }
             evaluation.lift(place, products, columns)

@@ -24,6 +24,8 @@ struct Expansion<Word: ResidueWord> {
     let target: LeafTarget<Word>
 
     private var n: Int { context.degree }
+    /// Distance of the rows of nodes and keys.
+    private var s: Int { work.rowStride }
     private var l: Int { context.levels }
     private var r: Int { context.keyRows }
     private var moduli: [Modulus<Word>] { context.ring.moduli }
@@ -75,22 +77,22 @@ struct Expansion<Word: ResidueWord> {
             for i in 0..<l {
                 let m = moduli[i]
                 let factor = special % m.value
-                Word.scale(source + i * n, node + i * n, n: n, by: factor, m.shoup(factor), m)
-                Word.forward(node + i * n, context.ring.tables[i])
+                Word.scale(source + i * n, node + i * s, n: n, by: factor, m.shoup(factor), m)
+                Word.forward(node + i * s, context.ring.tables[i])
             }
-            if r > l { (node + l * n).update(repeating: 0, count: n) }
+            if r > l { (node + l * s).update(repeating: 0, count: n) }
         }
         c.polynomials[1].words.withUnsafeBufferPointer { source in
             guard let source = source.baseAddress else { return }
-            takeDigits(source, node + r * n, all: true)
+            takeDigits(source, node + r * s, all: true)
         }
     }
 
-    /// Centered digits of L rows of coefficients, transformed: digit j modulo row i at `(j·R + i)·N`. Without `all` only the
+    /// Centered digits of L rows of coefficients, transformed: digit j modulo row i at row `j·R + i`. Without `all` only the
     /// rows i = j, which are the polynomial itself.
     private func takeDigits(_ x: UnsafePointer<Word>, _ out: UnsafeMutablePointer<Word>, all: Bool) {
         for i in 0..<r {
-            for j in 0..<l where all || i == j { takeDigit(x, j, i, out + (j * r + i) * n) }
+            for j in 0..<l where all || i == j { takeDigit(x, j, i, out + (j * r + i) * s) }
         }
     }
 
@@ -149,12 +151,12 @@ struct Expansion<Word: ResidueWord> {
     /// `spare ← σ_g(source)`, where one automorphism stands for several.
     func turn(_ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>) {
         for i in 0..<r {
-            keySwitchRow(i, source + r * n, key, permutation)
-            Word.addPermuted(source + i * n, work.sum0, permutation: permutation, work.row, n: n, moduli[i])
-            (work.spare + i * n).update(from: work.row, count: n)
+            keySwitchRow(i, source + r * s, key, permutation)
+            Word.addPermuted(source + i * s, work.sum0, permutation: permutation, work.row, n: n, moduli[i])
+            (work.spare + i * s).update(from: work.row, count: n)
         }
         divideByP(work.sum1, work.switched)
-        takeDigits(work.switched, work.spare + r * n, all: true)
+        takeDigits(work.switched, work.spare + r * s, all: true)
     }
 
     /// Both children: `a ± σ_g(a)`, the odd one times the monomial. What a row needs is worked out while it is at hand in the
@@ -164,14 +166,14 @@ struct Expansion<Word: ResidueWord> {
         _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>, _ monomial: Monomial, leavesOnly: Bool
     ) {
         for i in 0..<r {
-            keySwitchRow(i, source + r * n, key, permutation)
-            Word.addPermuted(source + i * n, work.sum0, permutation: permutation, work.row, n: n, moduli[i])
-            splitRow(i, node + i * n, odd + i * n, monomial)
+            keySwitchRow(i, source + r * s, key, permutation)
+            Word.addPermuted(source + i * s, work.sum0, permutation: permutation, work.row, n: n, moduli[i])
+            splitRow(i, node + i * s, odd + i * s, monomial)
         }
         divideByP(work.sum1, work.switched)
         for i in 0..<r {
             for j in 0..<l where !leavesOnly || i == j {
-                let at = (r + j * r + i) * n
+                let at = (r + j * r + i) * s
                 takeDigit(work.switched, j, i, work.row)
                 splitRow(i, node + at, odd + at, monomial)
             }
@@ -185,7 +187,7 @@ struct Expansion<Word: ResidueWord> {
     ) {
         let sum1 = work.sum1 + i * n
         Word.keySwitchRow(
-            digits: digits + i * n, digitStride: r * n, key: key + i * n, keyStride: 2 * r * n, polyStride: r * n, count: l,
+            digits: digits + i * s, digitStride: r * s, key: key + i * s, keyStride: 2 * r * s, polyStride: r * s, count: l,
             permutation: permutation, out0: work.sum0, out1: sum1, n: n, moduli[i])
         Word.inverse(sum1, context.ring.tables[i])
     }
@@ -214,20 +216,20 @@ struct Expansion<Word: ResidueWord> {
         if place >= target.shape.rows, !target.multiplies { return }
         if r > l {
             let special = work.row
-            special.update(from: node + l * n, count: n)
+            special.update(from: node + l * s, count: n)
             Word.inverse(special, context.ring.tables[l])
             for i in 0..<l {
                 let c = doubled ? context.specialInverseDoubled[i] : context.specialInverse[i]
                 let lifted = work.row + n
                 Word.liftCentered(special, lifted, n: n, from: moduli[l].value, moduli[i])
                 Word.forward(lifted, context.ring.tables[i])
-                Word.subtractAndScale(node + i * n, lifted, node + i * n, n: n, by: c.0, c.1, moduli[i])
+                Word.subtractAndScale(node + i * s, lifted, node + i * s, n: n, by: c.0, c.1, moduli[i])
             }
         }
         for i in 0..<l {
-            let c1 = node + (r + i * r + i) * n
+            let c1 = node + (r + i * r + i) * s
             if doubled { Word.scale(c1, c1, n: n, by: 2, moduli[i].shoup(2), moduli[i]) }
-            if r == l, doubled { Word.scale(node + i * n, node + i * n, n: n, by: 2, moduli[i].shoup(2), moduli[i]) }
+            if r == l, doubled { Word.scale(node + i * s, node + i * s, n: n, by: 2, moduli[i].shoup(2), moduli[i]) }
         }
         if place < target.shape.rows {
             storeTiles(node, table: table, row: place)
@@ -241,8 +243,8 @@ struct Expansion<Word: ResidueWord> {
         let count = target.shape.rows
         for i in 0..<l {
             let base = target.selection.first[table] + i * count * 2 * n
-            let c0 = node + i * n
-            let c1 = node + (r + i * r + i) * n
+            let c0 = node + i * s
+            let c1 = node + (r + i * r + i) * s
             for t in 0..<(n / tile) {
                 let place = base + (t * count + row) * 2 * tile
                 place.update(from: c0 + t * tile, count: tile)
@@ -253,11 +255,11 @@ struct Expansion<Word: ResidueWord> {
 
     private func storeOperand(_ node: UnsafePointer<Word>, table: Int, column: Int) {
         guard let products = context.products else { return }
-        let poly = products.rows * n
+        let poly = products.polynomialStride
         let place = target.selection.second[table] + column * 2 * poly
         for p in 0..<2 {
             for i in 0..<l {
-                let source = p == 0 ? node + i * n : node + (r + i * r + i) * n
+                let source = p == 0 ? node + i * s : node + (r + i * r + i) * s
                 (place + p * poly + i * n).update(from: source, count: n)
                 (work.switched + i * n).update(from: source, count: n)
                 Word.inverse(work.switched + i * n, context.ring.tables[i])

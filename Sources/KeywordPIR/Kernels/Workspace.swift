@@ -38,6 +38,8 @@ final class Arena<Word: ResidueWord> {
 /// What the expansion of one query needs.
 final class ExpansionWorkspace<Word: ResidueWord> {
     private let arena: Arena<Word>
+    /// Distance of the rows of a node.
+    let rowStride: Int
     /// Nodes of the tree, one for each depth and one beside it.
     let nodes: [UnsafeMutablePointer<Word>]
     /// Node for repeated automorphisms.
@@ -51,7 +53,8 @@ final class ExpansionWorkspace<Word: ResidueWord> {
     init(_ context: BFVContext<Word>, depth: Int) {
         let n = context.degree
         let (l, r) = (context.levels, context.keyRows)
-        let node = (r + l * r) * n
+        rowStride = Word.rowStride(degree: n)
+        let node = (r + l * r) * rowStride
         let product = context.products?.scratchWords ?? 0
         arena = Arena(words: node * (depth + 3) + n + r * n + l * n + 2 * n + max(n, product))
         var list: [UnsafeMutablePointer<Word>] = []
@@ -71,13 +74,13 @@ final class SelectionBuffer<Word: ResidueWord> {
     private let arena: Arena<Word>
     /// For each table: rows of the ciphertext moduli, each `N/tile · d_0 · 2 · tile` words.
     let first: [UnsafeMutablePointer<Word>]
-    /// For each table: `d_1` operands of two polynomials of all rows; empty if there is no second dimension.
+    /// For each table: `d_1` operands of two polynomials of all rows (`polynomialStride`); empty if there is no second dimension.
     let second: [UnsafeMutablePointer<Word>]
 
     init(_ context: BFVContext<Word>, shape: ShardParameters, tables: Int, multiplies: Bool) {
         let n = context.degree
         let one = context.levels * shape.rows * 2 * n
-        let two = multiplies ? shape.columns * 2 * (context.products?.rows ?? 0) * n : 0
+        let two = multiplies ? shape.columns * 2 * (context.products?.polynomialStride ?? 0) : 0
         arena = Arena(words: tables * (one + two))
         var firsts: [UnsafeMutablePointer<Word>] = []
         var seconds: [UnsafeMutablePointer<Word>] = []
