@@ -135,7 +135,7 @@ struct ExpansionCase: Sendable, CustomTestStringConvertible {
         _ context: BFVContext<Word>, _ selection: SelectionBuffer<Word>, column: Int
     ) -> Ciphertext<Word> {
         let n = context.degree
-        let poly = (context.products?.rows ?? 0) * n
+        let poly = context.products?.polynomialStride ?? 0
         return Ciphertext(
             (0..<2).map { p in
                 let start = selection.second[0] + (2 * column + p) * poly
