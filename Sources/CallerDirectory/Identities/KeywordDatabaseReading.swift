@@ -72,8 +72,9 @@ struct KeywordDatabaseReading {
     func finish() throws(SourceError) -> KeywordRows {
         var findings: [SourceFinding] = []
         var count = 0
-        var slots = [UInt32](repeating: 0, count: 64)
-        while slots.count < rows.count * 2 { slots = [UInt32](repeating: 0, count: slots.count * 2) }
+        var size = 64
+        while size < rows.count * 2 { size *= 2 }
+        var slots = [UInt32](repeating: 0, count: size)
         let mask = slots.count - 1
         for index in rows.indices {
             let keyword = rows.keyword(at: index)
