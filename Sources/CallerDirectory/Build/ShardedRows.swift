@@ -9,6 +9,10 @@ struct SortedRows: Sendable {
     let rows: [UInt32]
     /// Their hashes.
     let hashes: [UInt64]
+    /// Their values, one behind the other.
+    let values: [UInt8]
+    /// Where each value ends in `values`.
+    let ends: [Int]
 
     /// Where a hash stands.
     func place(of hash: UInt64) -> Int? {
@@ -69,7 +73,16 @@ struct ShardedRows: Sendable {
         pairs.reserveCapacity(count(ofShard: shard))
         for place in starts[shard]..<starts[shard + 1] { pairs.append((hashes[Int(order[place])], order[place])) }
         pairs.sort { $0.hash < $1.hash }
-        let list = SortedRows(rows: pairs.map(\.row), hashes: pairs.map(\.hash))
+        // Values are fetched once: they too lie all over the memory.
+        var values: [UInt8] = []
+        var ends: [Int] = []
+        values.reserveCapacity(pairs.count)
+        ends.reserveCapacity(pairs.count)
+        for pair in pairs {
+            rows.appendValue(at: Int(pair.row), to: &values)
+            ends.append(values.count)
+        }
+        let list = SortedRows(rows: pairs.map(\.row), hashes: pairs.map(\.hash), values: values, ends: ends)
         for place in list.hashes.indices.dropFirst() where list.hashes[place - 1] == list.hashes[place] {
             let (a, b) = (list.rows[place - 1], list.rows[place])
             let same = rows.keyword(at: Int(a)) == rows.keyword(at: Int(b))
@@ -94,10 +107,16 @@ struct ShardedRows: Sendable {
         hasher.update(Array(fingerprint.utf8))
         var buffer: [UInt8] = []
         buffer.reserveCapacity(1 << 17)
-        for (row, hash) in zip(list.rows, list.hashes) {
+        var start = 0
+        for (hash, end) in zip(list.hashes, list.ends) {
             buffer.append(littleEndian: hash, bytes: 8)
-            buffer.append(littleEndian: UInt64(rows.valueBytes(at: Int(row))), bytes: 4)
-            rows.appendValue(at: Int(row), to: &buffer)
+            buffer.append(littleEndian: UInt64(end - start), bytes: 4)
+            if end - start > 32 {
+                buffer += list.values[start..<end]
+            } else {
+                for place in start..<end { buffer.append(list.values[place]) }
+            }
+            start = end
             if buffer.count >= 1 << 16 {
                 hasher.update(buffer)
                 buffer.removeAll(keepingCapacity: true)
@@ -109,15 +128,7 @@ struct ShardedRows: Sendable {
 
     /// The rows as a table takes them.
     func tableRows(_ list: SortedRows) throws -> TableRows {
-        var bytes: [UInt8] = []
-        var ends: [Int] = []
-        ends.reserveCapacity(list.rows.count)
-        bytes.reserveCapacity(list.rows.reduce(0) { $0 + rows.valueBytes(at: Int($1)) })
-        for row in list.rows {
-            rows.appendValue(at: Int(row), to: &bytes)
-            ends.append(bytes.count)
-        }
-        return try TableRows(hashes: list.hashes, values: bytes, ends: ends)
+        try TableRows(hashes: list.hashes, values: list.values, ends: list.ends)
     }
 
     /// Whether some row has this hash.
