@@ -42,6 +42,26 @@ public struct TableRows: Sendable {
     /// No rows.
     public init() {}
 
+    /// Rows made elsewhere.
+    ///
+    /// - `hashes`: one for each row. `values`: all values, one behind the other. `ends`: where each ends.
+    ///
+    /// Throws `PIRError.invalid` if they do not fit one another.
+    public init(hashes: [UInt64], values: [UInt8], ends: [Int]) throws {
+        var end = 0
+        var isAscending = true
+        for next in ends {
+            isAscending = isAscending && next >= end
+            end = next
+        }
+        guard ends.count == hashes.count, isAscending, end == values.count else {
+            throw PIRError.invalid("hashes, values and ends of rows do not fit one another")
+        }
+        self.hashes = hashes
+        bytes = values
+        self.ends = ends
+    }
+
     /// Rows so far.
     public var count: Int { hashes.count }
 
@@ -55,6 +75,32 @@ public struct TableRows: Sendable {
     func value(_ row: Int) -> ArraySlice<UInt8> { bytes[(row == 0 ? 0 : ends[row - 1])..<ends[row]] }
     func valueBytes(_ row: Int) -> Int { ends[row] - (row == 0 ? 0 : ends[row - 1]) }
     var totalValueBytes: Int { bytes.count }
+
+    /// Appends the slot of a row (keyword-pir.md 2.1).
+    fileprivate func appendSlot(_ row: Int, to out: inout [UInt8]) {
+        let hash = hashes[row]
+        let range = (row == 0 ? 0 : ends[row - 1])..<ends[row]
+        for k in 0..<8 { out.append(UInt8(truncatingIfNeeded: hash >> UInt64(8 * k))) }
+        out.append(UInt8(truncatingIfNeeded: range.count))
+        out.append(UInt8(truncatingIfNeeded: range.count >> 8))
+        // Most values are shorter than what it costs to make a slice and to let it go.
+        if range.count > 32 {
+            out += bytes[range]
+        } else {
+            for place in range { out.append(bytes[place]) }
+        }
+    }
+
+    /// Row numbers, ascending by hash.
+    fileprivate func ascending() throws -> [Int] {
+        // Who builds shards has sorted already.
+        if hashes.indices.dropFirst().allSatisfy({ hashes[$0 - 1] < hashes[$0] }) { return Array(hashes.indices) }
+        let order = hashes.indices.sorted { (hashes[$0], $0) < (hashes[$1], $1) }
+        for (a, b) in zip(order, order.dropFirst()) where hashes[a] == hashes[b] {
+            throw PIRError.duplicateHash(first: min(a, b), second: max(a, b))
+        }
+        return order
+    }
 }
 
 /// A filled table.
@@ -69,7 +115,7 @@ public struct CuckooTable: ShardTables, Sendable {
     private let rows: TableRows
     private let functions: Int
     /// Rows of each bucket, table after table.
-    private let buckets: [[Int32]]
+    private let buckets: BucketLists
 
     /// Places all rows.
     ///
@@ -81,19 +127,16 @@ public struct CuckooTable: ShardTables, Sendable {
         for row in 0..<rows.count where rows.valueBytes(row) > limit {
             throw PIRError.valueTooLong(bytes: rows.valueBytes(row), limit: limit)
         }
-        let order = (0..<rows.count).sorted { (rows.hashes[$0], $0) < (rows.hashes[$1], $1) }
-        for (a, b) in zip(order, order.dropFirst()) where rows.hashes[a] == rows.hashes[b] {
-            throw PIRError.duplicateHash(first: min(a, b), second: max(a, b))
-        }
+        let order = try rows.ascending()
         let tables = settings.hashFunctionCount
         guard (1...8).contains(tables), (1...HashBucket.maximumSlots).contains(settings.slotCount) else {
             throw PIRError.invalid("1 to 8 hash functions and 1 to 255 slots expected")
         }
         var total = try Self.initialBuckets(rows, settings)
         var growths = 0
+        var filling = Filling(rows: rows, settings: settings)
         while true {
-            var filling = Filling(rows: rows, settings: settings, buckets: total / tables)
-            if filling.place(order) {
+            if filling.place(order, perTable: total / tables) {
                 bucketsPerTable = total / tables
                 buckets = filling.buckets
                 largestBucketBytes = max(filling.sizes.max() ?? 1, 1)
@@ -135,9 +178,10 @@ public struct CuckooTable: ShardTables, Sendable {
 
     /// See `ShardTables`: the serialized bucket.
     public func appendEntry(table: Int, index: Int, to out: inout [UInt8]) {
-        let list = buckets[table * bucketsPerTable + index]
-        out.append(UInt8(truncatingIfNeeded: list.count))
-        for row in list { HashBucket.append(hash: rows.hashes[Int(row)], value: rows.value(Int(row)), to: &out) }
+        let bucket = table * bucketsPerTable + index
+        let count = buckets.count(bucket)
+        out.append(UInt8(truncatingIfNeeded: count))
+        for slot in 0..<count { rows.appendSlot(buckets.row(bucket, slot), to: &out) }
     }
 
     /// The value of a hash, looked for in the serialized candidate buckets as a client does.
@@ -152,23 +196,67 @@ public struct CuckooTable: ShardTables, Sendable {
     }
 }
 
-/// One attempt to place all rows in a given number of buckets.
+/// Row numbers of all buckets in one array: a bucket has as much room as it can ever need.
+private struct BucketLists: Sendable {
+    private var counts: [UInt8] = []
+    private var rows: [Int32] = []
+    private let room: Int
+
+    /// `room`: rows of a bucket at most, 1 to 255.
+    init(room: Int) { self.room = room }
+
+    /// Empties, and makes `buckets` buckets.
+    mutating func reset(_ buckets: Int) {
+        counts = [UInt8](repeating: 0, count: buckets)
+        if rows.count < buckets * room { rows = [Int32](repeating: 0, count: buckets * room) }
+    }
+
+    func count(_ bucket: Int) -> Int { Int(counts[bucket]) }
+
+    func hasRoom(_ bucket: Int) -> Bool { Int(counts[bucket]) < room }
+
+    func row(_ bucket: Int, _ slot: Int) -> Int { Int(rows[bucket * room + slot]) }
+
+    /// Behind the last row of a bucket that has room.
+    mutating func append(_ row: Int, to bucket: Int) {
+        rows[bucket * room + Int(counts[bucket])] = Int32(truncatingIfNeeded: row)
+        counts[bucket] += 1
+    }
+
+    /// Takes one row out; those behind it move up.
+    mutating func remove(_ slot: Int, of bucket: Int) -> Int {
+        let start = bucket * room
+        let row = rows[start + slot]
+        counts[bucket] -= 1
+        for place in slot..<Int(counts[bucket]) { rows[start + place] = rows[start + place + 1] }
+        return Int(row)
+    }
+}
+
+/// Attempts to place all rows in a given number of buckets.
 private struct Filling {
     let rows: TableRows
     let settings: TableSettings
-    let perTable: Int
-    var buckets: [[Int32]]
-    var sizes: [Int]
-    private var hasher = KeywordHasherBox()
+    let functions: Int
+    private(set) var perTable = 1
+    private(set) var buckets: BucketLists
+    private(set) var sizes: [Int] = []
+    private var pending: [Int] = []
+    private let hasher = KeywordHasherBox()
+    /// The first two hashes of each row that its candidates follow from, 0 where they were not needed yet: they are the same
+    /// for every number of buckets, and a row that is displaced needs them again.
+    private var words: [UInt64]
     /// Deterministic choice of what to displace: xorshift64*.
-    private var state: UInt64 = 0x9e37_79b9_7f4a_7c15
+    private var state: UInt64 = 0
 
-    init(rows: TableRows, settings: TableSettings, buckets count: Int) {
+    init(rows: TableRows, settings: TableSettings) {
         self.rows = rows
         self.settings = settings
-        perTable = count
-        buckets = [[Int32]](repeating: [], count: count * settings.hashFunctionCount)
-        sizes = [Int](repeating: 1, count: count * settings.hashFunctionCount)
+        functions = settings.hashFunctionCount
+        let shortest = (0..<rows.count).reduce(HashBucket.maximumValueBytes) { min($0, rows.valueBytes($1)) }
+        let fitting = max(settings.maxSerializedBucketSize - 1, 10) / (10 + shortest)
+        buckets = BucketLists(room: max(1, min(settings.slotCount, fitting, rows.count)))
+        words = [UInt64](repeating: 0, count: 2 * rows.count)
     }
 
     private mutating func random(_ bound: Int) -> Int {
@@ -178,43 +266,69 @@ private struct Filling {
         return Int((state &* 0x2545_f491_4f6c_dd1d) >> 33) % max(bound, 1)
     }
 
-    private func candidates(_ row: Int) -> [Int] {
-        hasher.candidates(rows.hashes[row], perTable, settings.hashFunctionCount)
+    private mutating func word(_ row: Int, _ counter: Int) -> UInt64 {
+        let place = 2 * row + counter
+        if words[place] == 0 { words[place] = hasher.word(rows.hashes[row], UInt8(truncatingIfNeeded: counter)) }
+        return words[place]
+    }
+
+    /// The bucket of table `function` where a row may stand, counted over all tables.
+    private mutating func candidate(_ row: Int, _ function: Int) -> Int {
+        let modulus = UInt64(perTable)
+        let first = Int(word(row, 0) % modulus)
+        if function == 0 { return first }
+        if function == 1 {
+            let second = Int(word(row, 1) % modulus)
+            if second != first { return perTable + second }
+        }
+        return function * perTable + hasher.candidate(function, rows.hashes[row], perTable)
     }
 
     private func fits(_ bucket: Int, _ bytes: Int) -> Bool {
-        buckets[bucket].count < settings.slotCount && sizes[bucket] + bytes <= settings.maxSerializedBucketSize
+        buckets.hasRoom(bucket) && sizes[bucket] + bytes <= settings.maxSerializedBucketSize
     }
 
     private mutating func put(_ row: Int, _ bucket: Int) {
-        buckets[bucket].append(Int32(row))
+        buckets.append(row, to: bucket)
         sizes[bucket] += 10 + rows.valueBytes(row)
     }
 
     /// False if some row found no place within its evictions.
-    mutating func place(_ order: [Int]) -> Bool {
+    mutating func place(_ order: [Int], perTable: Int) -> Bool {
+        self.perTable = max(perTable, 1)
+        state = 0x9e37_79b9_7f4a_7c15
+        buckets.reset(self.perTable * functions)
+        sizes = [Int](repeating: 1, count: self.perTable * functions)
         for row in order where !insert(row) { return false }
         return true
     }
 
+    /// A candidate with room for so many bytes, that of the first table which has one.
+    private mutating func free(_ row: Int, _ bytes: Int) -> Int? {
+        for function in 0..<functions {
+            let bucket = candidate(row, function)
+            if fits(bucket, bytes) { return bucket }
+        }
+        return nil
+    }
+
     private mutating func insert(_ first: Int) -> Bool {
-        var pending = [first]
+        pending.removeAll(keepingCapacity: true)
+        pending.append(first)
         var evictions = 0
         while let row = pending.popLast() {
             let bytes = 10 + rows.valueBytes(row)
-            let places = candidates(row)
-            if let free = places.enumerated().map({ $0.offset * perTable + $0.element }).first(where: { fits($0, bytes) }) {
+            if let free = free(row, bytes) {
                 put(row, free)
                 continue
             }
-            if settings.hashFunctionCount == 1 { return false }
-            let table = random(places.count)
-            let bucket = table * perTable + places[table]
+            if functions == 1 { return false }
+            let bucket = candidate(row, random(functions))
             // A long value may need several short ones to go.
             while !fits(bucket, bytes) {
-                if buckets[bucket].isEmpty || evictions >= settings.maxEvictionCount { return false }
-                let slot = random(buckets[bucket].count)
-                let evicted = Int(buckets[bucket].remove(at: slot))
+                let count = buckets.count(bucket)
+                if count == 0 || evictions >= settings.maxEvictionCount { return false }
+                let evicted = buckets.remove(random(count), of: bucket)
                 sizes[bucket] -= 10 + rows.valueBytes(evicted)
                 pending.append(evicted)
                 evictions += 1
@@ -228,7 +342,8 @@ private struct Filling {
 /// A hasher behind a reference, so that a value type can hold it.
 private final class KeywordHasherBox {
     private var hasher = KeywordHasher()
-    func candidates(_ hash: UInt64, _ buckets: Int, _ functions: Int) -> [Int] {
-        hasher.candidates(hash: hash, buckets: buckets, functions: functions)
+    func word(_ hash: UInt64, _ counter: UInt8) -> UInt64 { hasher.word(hash, counter) }
+    func candidate(_ function: Int, _ hash: UInt64, _ buckets: Int) -> Int {
+        hasher.candidate(function, hash: hash, buckets: buckets)
     }
 }

@@ -22,20 +22,33 @@ public enum HashBucket {
     ///
     /// Throws `PIRError.unreadableReply` if a slot does not fit.
     public static func read(_ bytes: ArraySlice<UInt8>) throws -> [BucketSlot] {
-        guard let count = bytes.first else { throw PIRError.unreadableReply }
-        var rest = bytes.dropFirst()
         var slots: [BucketSlot] = []
-        for _ in 0..<count {
-            guard rest.count >= 10 else { throw PIRError.unreadableReply }
-            let start = rest.startIndex
-            var hash: UInt64 = 0
-            for k in 0..<8 { hash |= UInt64(rest[start + k]) << UInt64(8 * k) }
-            let length = Int(rest[start + 8]) | Int(rest[start + 9]) << 8
-            guard rest.count >= 10 + length else { throw PIRError.unreadableReply }
-            slots.append(BucketSlot(hash: hash, value: rest[(start + 10)..<(start + 10 + length)]))
-            rest = rest.dropFirst(10 + length)
-        }
+        try walk(bytes) { slots.append(BucketSlot(hash: $0, value: bytes[$1])) }
         return slots
+    }
+
+    /// Reads a bucket as `read` does, without making anything: gives the hash of each slot and where its value stands.
+    ///
+    /// Throws `PIRError.unreadableReply` if a slot does not fit, after those before it, and what `body` throws.
+    public static func visit(_ bytes: [UInt8], _ body: (_ hash: UInt64, _ value: Range<Int>) throws -> Void) throws {
+        try walk(bytes, body)
+    }
+
+    private static func walk<Bytes: RandomAccessCollection<UInt8>>(
+        _ bytes: Bytes, _ body: (UInt64, Range<Int>) throws -> Void
+    ) throws where Bytes.Index == Int {
+        guard let count = bytes.first else { throw PIRError.unreadableReply }
+        let end = bytes.endIndex
+        var start = bytes.startIndex + 1
+        for _ in 0..<count {
+            guard end - start >= 10 else { throw PIRError.unreadableReply }
+            var hash: UInt64 = 0
+            for k in 0..<8 { hash |= UInt64(bytes[start + k]) << UInt64(8 * k) }
+            let length = Int(bytes[start + 8]) | Int(bytes[start + 9]) << 8
+            guard end - start >= 10 + length else { throw PIRError.unreadableReply }
+            try body(hash, (start + 10)..<(start + 10 + length))
+            start += 10 + length
+        }
     }
 
     /// Appends one slot; the caller writes the count first.

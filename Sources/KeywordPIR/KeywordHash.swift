@@ -30,7 +30,7 @@ public struct KeywordHasher: ~Copyable {
     }
 
     /// Bucket `index(hash, counter, B)` before the remainder (keyword-pir.md 1.4).
-    private mutating func word(_ hash: UInt64, _ counter: UInt8) -> UInt64 {
+    mutating func word(_ hash: UInt64, _ counter: UInt8) -> UInt64 {
         withUnsafeTemporaryAllocation(byteCount: 9, alignment: 8) { buffer in
             buffer.storeBytes(of: hash.bigEndian, as: UInt64.self)
             buffer.storeBytes(of: counter, toByteOffset: 8, as: UInt8.self)
@@ -54,6 +54,18 @@ public struct KeywordHasher: ~Copyable {
             list.append(index)
         }
         return list
+    }
+
+    /// One of the `candidates`, that of table `function`, without making the list of all where one or two hashes do.
+    public mutating func candidate(_ function: Int, hash: UInt64, buckets: Int) -> Int {
+        let modulus = UInt64(max(buckets, 1))
+        if function == 0 { return Int(word(hash, 0) % modulus) }
+        if function == 1 {
+            let (first, second) = (word(hash, 0) % modulus, word(hash, 1) % modulus)
+            if first != second { return Int(second) }
+        }
+        let all = candidates(hash: hash, buckets: buckets, functions: function + 1)
+        return all[function]
     }
 }
 

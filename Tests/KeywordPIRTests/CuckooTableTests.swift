@@ -78,6 +78,61 @@ import Testing
         }
     }
 
+    @Test(arguments: [1, 2, 3, 4], [0, 40]) func rowsMadeElsewhereGiveTheSameTable(functions: Int, growth: Int) throws {
+        // In any order of the rows, with growing and displacing.
+        let lengths = (0..<900).map { $0 * 7 % (growth + 3) }
+        let (hashes, rows) = rows(lengths)
+        var settings = TableSettings(maxSerializedBucketSize: 256)
+        settings.hashFunctionCount = functions
+        settings.bucketCount = .allowExpansion(expansionFactor: 1.05, targetLoadFactor: 0.95)
+        let expected = try CuckooTable(rows, settings: settings)
+        let order = hashes.indices.sorted { hashes[$0] < hashes[$1] }
+        var values: [UInt8] = []
+        var ends: [Int] = []
+        for row in order {
+            values += [UInt8](repeating: UInt8(row & 0xff), count: lengths[row])
+            ends.append(values.count)
+        }
+        let table = try CuckooTable(
+            try TableRows(hashes: order.map { hashes[$0] }, values: values, ends: ends), settings: settings)
+        #expect(table.bucketsPerTable == expected.bucketsPerTable)
+        #expect(table.largestBucketBytes == expected.largestBucketBytes)
+        for t in 0..<functions {
+            for b in 0..<table.bucketsPerTable {
+                var (one, other): ([UInt8], [UInt8]) = ([], [])
+                table.appendEntry(table: t, index: b, to: &one)
+                expected.appendEntry(table: t, index: b, to: &other)
+                #expect(one == other)
+            }
+        }
+    }
+
+    @Test func refusesRowsThatDoNotFitOneAnother() throws {
+        func made(_ hashes: [UInt64], _ values: [UInt8], _ ends: [Int]) throws {
+            _ = try TableRows(hashes: hashes, values: values, ends: ends)
+        }
+        try made([1, 2], [3, 4, 5], [1, 3])
+        try made([], [], [])
+        let bad: [([UInt64], [Int])] = [
+            ([1], [1, 3]), ([1, 2], [1, 2]), ([1, 2, 3], [2, 1, 3]), ([1, 2], [-1, 3]), ([1], [4]), ([], []),
+        ]
+        for (hashes, ends) in bad {
+            #expect(throws: PIRError.invalid("hashes, values and ends of rows do not fit one another")) {
+                try made(hashes, [3, 4, 5], ends)
+            }
+        }
+    }
+
+    @Test func oneCandidateIsThatOfTheList() {
+        var hasher = KeywordHasher()
+        for hash in (0..<200).map({ UInt64($0) &* 0x9e37_79b9_7f4a_7c15 }) {
+            for buckets in [1, 2, 3, 350] {
+                let all = hasher.candidates(hash: hash, buckets: buckets, functions: 4)
+                #expect((0..<4).map { hasher.candidate($0, hash: hash, buckets: buckets) } == all)
+            }
+        }
+    }
+
     @Test func emptyTableHasOneBucket() throws {
         let table = try CuckooTable(TableRows(), settings: TableSettings(maxSerializedBucketSize: 1024))
         #expect(table.bucketsPerTable == 1)

@@ -151,6 +151,13 @@ private struct HashingVectors: Decodable {
         #expect(try HashBucket.read([UInt8](repeating: 0, count: 100)[...]).isEmpty)
         #expect(throws: PIRError.unreadableReply) { try HashBucket.read([255] + [UInt8](repeating: 0, count: 2549)) }
         #expect(try HashBucket.read([255] + [UInt8](repeating: 0, count: 2550)).count == 255)
+        // Visiting sees the same, and the same cuts.
+        var seen: [(UInt64, [UInt8])] = []
+        try HashBucket.visit(out + [9, 9]) { seen.append(($0, Array((out + [9, 9])[$1]))) }
+        #expect(seen.map(\.0) == slots.map(\.0) && seen.map(\.1) == slots.map(\.1))
+        for cut in 0..<out.count {
+            #expect(throws: PIRError.unreadableReply) { try HashBucket.visit(Array(out[..<cut])) { _, _ in } }
+        }
         // Slices that do not start at 0.
         let padded = [1, 2] + out
         #expect(try HashBucket.read(padded[2...]).count == 3)

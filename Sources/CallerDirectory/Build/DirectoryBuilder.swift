@@ -83,9 +83,9 @@ public struct DirectoryBuilder: Sendable {
         var engines = EngineCache()
         while !prepared.isEmpty {
             // Rows are let go as soon as their shards stand.
-            let one = prepared.removeFirst()
+            var one = prepared.removeFirst()
             let old = before.manifest?.useCases.first { $0.name == one.plan.name }
-            let (record, useCase) = try build(one, old: old, oldFolder: before.folder, engines: &engines)
+            let (record, useCase) = try build(&one, old: old, oldFolder: before.folder, engines: &engines)
             manifest.useCases.append(record)
             report.useCases.append(useCase)
         }
@@ -164,11 +164,30 @@ public struct DirectoryBuilder: Sendable {
     private typealias Coding = (encoder: ShardEncoder, reading: PlaintextReading)
 
     private func build(
-        _ one: Prepared, old: BuildManifest.UseCaseRecord?, oldFolder: String, engines: inout EngineCache
+        _ one: inout Prepared, old: BuildManifest.UseCaseRecord?, oldFolder: String, engines: inout EngineCache
     ) throws -> (BuildManifest.UseCaseRecord, UseCaseReport) {
         var plan = one.plan
         try reached(.building, useCase: plan.name, done: 0, total: plan.shardCount)
+        let rowCount = one.rows.rows.count
+        let (shards, buckets, questions) = try build(&one, &plan, old: old, oldFolder: oldFolder)
+        var record = try record(of: plan, rows: rowCount, shards, buckets: buckets)
+
+        try reached(.trying, useCase: plan.name)
+        let loaded = try LoadedUseCase.load(record, folder: versions.draftFolder, engines: &engines)
+        var trials = try LookupTrials(useCase: loaded, threads: threads)
+        let outcome = try trials.run(questions)
+        let kept = shards.contains { $0.isReused } ? old?.leastNoiseBudget : nil
+        record.leastNoiseBudget = [outcome.leastNoiseBudget, kept].compactMap { $0 }.min()
+        return (record, useCaseReport(one, plan, record, shards, outcome, old: old))
+    }
+
+    /// The shards, the buckets of their tables if we sized them, and what to ask them. Takes the rows: what follows needs
+    /// memory of its own.
+    private func build(
+        _ one: inout Prepared, _ plan: inout UseCasePlan, old: BuildManifest.UseCaseRecord?, oldFolder: String
+    ) throws -> ([BuiltShard], Int?, [TrialQuestion]) {
         let rows = try ShardedRows(one.rows.rows, function: plan.function, shardCount: plan.shardCount, threads: threads)
+        one.rows.rows = KeywordRows()
         let coding: Coding
         do {
             coding = (try ShardEncoder(set: plan.set), try PlaintextReading(set: plan.set))
@@ -177,15 +196,8 @@ public struct DirectoryBuilder: Sendable {
         }
         let previous = options.rebuildAll ? nil : old.flatMap { PreviousShards($0, folder: oldFolder) }
         let (shards, buckets) = try buildSized(&plan, rows, previous, coding, oldShardCount: old?.shards.count)
-        var record = try record(of: plan, rows: one.rows.rows.count, shards, buckets: buckets)
-
-        try reached(.trying, useCase: plan.name)
-        let loaded = try LoadedUseCase.load(record, folder: versions.draftFolder, engines: &engines)
-        var trials = try LookupTrials(useCase: loaded, rows: rows, plan: plan, threads: threads)
-        let outcome = try trials.run(built: shards.indices.filter { !shards[$0].isReused })
-        let kept = shards.contains { $0.isReused } ? old?.leastNoiseBudget : nil
-        record.leastNoiseBudget = [outcome.leastNoiseBudget, kept].compactMap { $0 }.min()
-        return (record, useCaseReport(one, plan, record, shards, outcome, old: old))
+        let built = shards.indices.filter { !shards[$0].isReused }
+        return (shards, buckets, TrialQuestions.chosen(rows, plan: plan, built: built))
     }
 
     /// Builds all shards, with tables as the plan fixes them or of a size that is found here and grown where it does not do.

@@ -14,42 +14,33 @@ struct TrialOutcome: Sendable {
     var milliseconds: Double?
 }
 
-/// Real queries against a loaded use case.
-struct LookupTrials {
+/// One real query: a keyword, and the value that must come, nil for a keyword that no row has.
+struct TrialQuestion: Sendable, Equatable {
+    let keyword: [UInt8]
+    let value: [UInt8]?
+}
+
+/// What is asked of a use case, chosen from its rows, which may go before it is asked.
+struct TrialQuestions {
     /// Shards that are asked where the operator says nothing.
     static let shardsByDefault = 3
-    /// Noise that must be left, in bits (bfv.md 11.4).
-    static let leastBudget = 1.0
 
-    let useCase: LoadedUseCase
-    let rows: ShardedRows
-    let plan: UseCasePlan
-    let threads: Int
-    private let client: PIRClient
-    private let key: DecodedEvaluationKey
-    private let keyMessage: SerializedEvaluationKey
-    private var outcome = TrialOutcome()
-
-    init(useCase: LoadedUseCase, rows: ShardedRows, plan: UseCasePlan, threads: Int) throws {
-        self.useCase = useCase
-        self.rows = rows
-        self.plan = plan
-        self.threads = threads
-        client = try PIRClient(parameters: useCase.parameters)
-        keyMessage = try client.makeEvaluationKey()
-        key = try useCase.engine.decodeEvaluationKey(keyMessage)
-    }
+    private let rows: ShardedRows
+    private let plan: UseCasePlan
 
     /// - `built`: shards that were built rather than taken over.
-    mutating func run(built: [Int]) throws -> TrialOutcome {
-        if plan.trialsPerShard == 0 { return outcome }
-        for (shard, count) in choice(built) {
+    static func chosen(_ rows: ShardedRows, plan: UseCasePlan, built: [Int]) -> [TrialQuestion] {
+        if plan.trialsPerShard == 0 { return [] }
+        let choosing = TrialQuestions(rows: rows, plan: plan)
+        var list: [TrialQuestion] = []
+        for (shard, count) in choosing.choice(built) {
             for row in rows.sample(ofShard: shard, count: count) {
-                try ask(Array(rows.rows.keyword(at: row)), expecting: Array(rows.rows.value(at: row)))
+                list.append(
+                    TrialQuestion(keyword: Array(rows.rows.keyword(at: row)), value: Array(rows.rows.value(at: row))))
             }
         }
-        try ask(absentKeyword(), expecting: nil)
-        return outcome
+        list.append(TrialQuestion(keyword: choosing.absentKeyword(), value: nil))
+        return list
     }
 
     /// Shards to ask, with the number of rows: as the operator says, else one row in each of a few, the fullest among them.
@@ -62,7 +53,7 @@ struct LookupTrials {
         let fullest = among.max { rows.count(ofShard: $0) < rows.count(ofShard: $1) } ?? first
         var list: [Int] = []
         for shard in [fullest, first, last] where !list.contains(shard) { list.append(shard) }
-        return list.prefix(LookupTrials.shardsByDefault).map { ($0, 1) }
+        return list.prefix(TrialQuestions.shardsByDefault).map { ($0, 1) }
     }
 
     /// A keyword that no row has, in the manner of numbers that no phone has.
@@ -72,10 +63,37 @@ struct LookupTrials {
         while true {
             let keyword = Array("+999000000\(number)".utf8)
             let hash = hasher.hash(keyword)
-            let shard = useCase.parameters.shardingFunction.shard(ofHash: hash, shardCount: rows.shardCount)
+            let shard = plan.function.shard(ofHash: hash, shardCount: rows.shardCount)
             if !rows.holds(hash: hash, inShard: shard) { return keyword }
             number += 1
         }
+    }
+}
+
+/// Real queries against a loaded use case.
+struct LookupTrials {
+    /// Noise that must be left, in bits (bfv.md 11.4).
+    static let leastBudget = 1.0
+
+    let useCase: LoadedUseCase
+    let threads: Int
+    private let client: PIRClient
+    private let key: DecodedEvaluationKey
+    private let keyMessage: SerializedEvaluationKey
+    private var outcome = TrialOutcome()
+
+    init(useCase: LoadedUseCase, threads: Int) throws {
+        self.useCase = useCase
+        self.threads = threads
+        client = try PIRClient(parameters: useCase.parameters)
+        keyMessage = try client.makeEvaluationKey()
+        key = try useCase.engine.decodeEvaluationKey(keyMessage)
+    }
+
+    /// Asks all questions.
+    mutating func run(_ questions: [TrialQuestion]) throws -> TrialOutcome {
+        for question in questions { try ask(question.keyword, expecting: question.value) }
+        return outcome
     }
 
     private mutating func ask(_ keyword: [UInt8], expecting value: [UInt8]?) throws {
@@ -84,6 +102,8 @@ struct LookupTrials {
             DirectoryError(
                 .check, "use case \(useCase.name), shard \(query.shard): a real query failed, \(reason); nothing was published")
         }
+        // Else a build would take the memory of every shard that it asks.
+        defer { useCase.shards[query.shard].forgetPages() }
         var response = PIRResponse()
         var found: [UInt8]?
         let clock = ContinuousClock()

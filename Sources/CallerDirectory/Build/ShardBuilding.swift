@@ -106,9 +106,9 @@ struct ShardBuilding: Sendable {
             let shape = try plan.shape(of: table)
             let writer = try ShardWriter(path: path)
             let layout = try encoder.encode(table, shape: shape) { try writer.append($0) }
-            let file = try writer.finish(set: plan.set, parameters: shape, rows: list.count, layout: layout)
-            try checkFile(path, shape, file, rows: list.count, table)
-            return BuiltShard(parameters: shape, rows: list.count, file: file, content: content, isReused: false)
+            let file = try writer.finish(set: plan.set, parameters: shape, rows: list.rows.count, layout: layout)
+            try checkFile(path, shape, file, rows: list.rows.count, table)
+            return BuiltShard(parameters: shape, rows: list.rows.count, file: file, content: content, isReused: false)
         } catch let error as PIRError {
             if case .tableTooSmall = error, plan.sizesTables { throw error }
             throw DirectoryError(.table, "use case \(plan.name), shard \(shard)", error)
@@ -119,37 +119,26 @@ struct ShardBuilding: Sendable {
 
     /// Every row is found again in the serialized buckets, in the one where a client looks for it. Each bucket is serialized
     /// and read once: asking `CuckooTable.value(ofHash:)` for every row would read full buckets a hundred times.
-    private func checkEveryRow(_ list: [UInt32], _ table: CuckooTable) throws {
+    private func checkEveryRow(_ list: SortedRows, _ table: CuckooTable) throws {
         let functions = plan.table.hashFunctionCount
-        var isFound = [Bool](repeating: false, count: list.count)
+        var isFound = [Bool](repeating: false, count: list.rows.count)
         var hasher = KeywordHasher()
         var bytes: [UInt8] = []
         for function in 0..<functions {
             for bucket in 0..<table.bucketsPerTable {
                 bytes.removeAll(keepingCapacity: true)
                 table.appendEntry(table: function, index: bucket, to: &bytes)
-                for slot in try HashBucket.read(bytes[...]) {
-                    let candidates = hasher.candidates(
-                        hash: slot.hash, buckets: table.bucketsPerTable, functions: functions)
-                    guard candidates[function] == bucket, let place = place(of: slot.hash, in: list),
-                        rows.rows.value(at: Int(list[place])) == slot.value
+                try HashBucket.visit(bytes) { hash, value in
+                    let candidate = hasher.candidate(function, hash: hash, buckets: table.bucketsPerTable)
+                    guard candidate == bucket, let place = list.place(of: hash),
+                        rows.rows.isValue(at: Int(list.rows[place]), equalTo: bytes, value)
                     else { throw DirectoryError(.check, "a bucket holds a row that does not belong there") }
                     isFound[place] = true
                 }
             }
         }
         guard let lost = isFound.firstIndex(of: false) else { return }
-        throw DirectoryError(.check, "row \(list[lost] + 1) is not found again in its table; nothing was published")
-    }
-
-    /// Where a hash stands in rows that are sorted by hash.
-    private func place(of hash: UInt64, in list: [UInt32]) -> Int? {
-        var (low, high) = (0, list.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if rows.hashes[Int(list[middle])] < hash { low = middle + 1 } else { high = middle }
-        }
-        return low < list.count && rows.hashes[Int(list[low])] == hash ? low : nil
+        throw DirectoryError(.check, "row \(list.rows[lost] + 1) is not found again in its table; nothing was published")
     }
 
     /// The written file opens, its payload is what was encoded, and a few plaintexts hold the buckets they should.

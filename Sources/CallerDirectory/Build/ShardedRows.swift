@@ -3,6 +3,28 @@
 import Cryptography
 import KeywordPIR
 
+/// Rows of one shard, ascending by hash.
+struct SortedRows: Sendable {
+    /// Their numbers.
+    let rows: [UInt32]
+    /// Their hashes.
+    let hashes: [UInt64]
+    /// Their values, one behind the other.
+    let values: [UInt8]
+    /// Where each value ends in `values`.
+    let ends: [Int]
+
+    /// Where a hash stands.
+    func place(of hash: UInt64) -> Int? {
+        var (low, high) = (0, hashes.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if hashes[middle] < hash { low = middle + 1 } else { high = middle }
+        }
+        return low < hashes.count && hashes[low] == hash ? low : nil
+    }
+}
+
 /// Rows with their hashes, grouped by shard.
 struct ShardedRows: Sendable {
     let rows: KeywordRows
@@ -20,17 +42,20 @@ struct ShardedRows: Sendable {
             var hasher = KeywordHasher()
             return (number * part..<min((number + 1) * part, rows.count)).map { hasher.hash(rows.keyword(at: $0)) }
         }
-        let hashes = Array(parts.joined())
+        // Room for all at once: growing by doubling would hold the hashes three times.
+        var hashes: [UInt64] = []
+        hashes.reserveCapacity(rows.count)
+        for part in parts { hashes += part }
         self.hashes = hashes
-        let shards = hashes.map { UInt32(function.shard(ofHash: $0, shardCount: shardCount)) }
         var counts = [Int](repeating: 0, count: shardCount + 1)
-        for shard in shards { counts[Int(shard) + 1] += 1 }
+        for hash in hashes { counts[function.shard(ofHash: hash, shardCount: shardCount) + 1] += 1 }
         for shard in 0..<shardCount { counts[shard + 1] += counts[shard] }
         starts = counts
         var order = [UInt32](repeating: 0, count: rows.count)
-        for (row, shard) in shards.enumerated() {
-            order[counts[Int(shard)]] = UInt32(row)
-            counts[Int(shard)] += 1
+        for (row, hash) in hashes.enumerated() {
+            let shard = function.shard(ofHash: hash, shardCount: shardCount)
+            order[counts[shard]] = UInt32(row)
+            counts[shard] += 1
         }
         self.order = order
     }
@@ -42,9 +67,24 @@ struct ShardedRows: Sendable {
     /// Rows of a shard by hash, so that the order of the source does not matter.
     ///
     /// Throws for a keyword that stands twice and for two keywords with one hash.
-    func sortedRows(ofShard shard: Int) throws -> [UInt32] {
-        let list = order[starts[shard]..<starts[shard + 1]].sorted { hashes[Int($0)] < hashes[Int($1)] }
-        for (a, b) in zip(list, list.dropFirst()) where hashes[Int(a)] == hashes[Int(b)] {
+    func sortedRows(ofShard shard: Int) throws -> SortedRows {
+        // Hashes beside the numbers, so that comparing two rows does not look for them all over the memory.
+        var pairs: [(hash: UInt64, row: UInt32)] = []
+        pairs.reserveCapacity(count(ofShard: shard))
+        for place in starts[shard]..<starts[shard + 1] { pairs.append((hashes[Int(order[place])], order[place])) }
+        pairs.sort { $0.hash < $1.hash }
+        // Values are fetched once: they too lie all over the memory.
+        var values: [UInt8] = []
+        var ends: [Int] = []
+        values.reserveCapacity(pairs.count)
+        ends.reserveCapacity(pairs.count)
+        for pair in pairs {
+            rows.appendValue(at: Int(pair.row), to: &values)
+            ends.append(values.count)
+        }
+        let list = SortedRows(rows: pairs.map(\.row), hashes: pairs.map(\.hash), values: values, ends: ends)
+        for place in list.hashes.indices.dropFirst() where list.hashes[place - 1] == list.hashes[place] {
+            let (a, b) = (list.rows[place - 1], list.rows[place])
             let same = rows.keyword(at: Int(a)) == rows.keyword(at: Int(b))
             throw DirectoryError(
                 .table,
@@ -58,19 +98,25 @@ struct ShardedRows: Sendable {
 
     /// Bytes that the rows of a shard take in buckets.
     func bucketBytes(ofShard shard: Int) -> Int {
-        order[starts[shard]..<starts[shard + 1]].reduce(0) { $0 + 10 + rows.value(at: Int($1)).count }
+        order[starts[shard]..<starts[shard + 1]].reduce(0) { $0 + 10 + rows.valueBytes(at: Int($1)) }
     }
 
     /// Hash over what a shard's file follows from: the plan and the rows.
-    func contentHash(_ list: [UInt32], fingerprint: String) -> String {
+    func contentHash(_ list: SortedRows, fingerprint: String) -> String {
         var hasher = SHA256()
         hasher.update(Array(fingerprint.utf8))
         var buffer: [UInt8] = []
-        for row in list {
-            let value = rows.value(at: Int(row))
-            buffer.append(littleEndian: hashes[Int(row)], bytes: 8)
-            buffer.append(littleEndian: UInt64(value.count), bytes: 4)
-            buffer += value
+        buffer.reserveCapacity(1 << 17)
+        var start = 0
+        for (hash, end) in zip(list.hashes, list.ends) {
+            buffer.append(littleEndian: hash, bytes: 8)
+            buffer.append(littleEndian: UInt64(end - start), bytes: 4)
+            if end - start > 32 {
+                buffer += list.values[start..<end]
+            } else {
+                for place in start..<end { buffer.append(list.values[place]) }
+            }
+            start = end
             if buffer.count >= 1 << 16 {
                 hasher.update(buffer)
                 buffer.removeAll(keepingCapacity: true)
@@ -81,10 +127,8 @@ struct ShardedRows: Sendable {
     }
 
     /// The rows as a table takes them.
-    func tableRows(_ list: [UInt32]) -> TableRows {
-        var out = TableRows()
-        for row in list { out.append(hash: hashes[Int(row)], value: rows.value(at: Int(row))) }
-        return out
+    func tableRows(_ list: SortedRows) throws -> TableRows {
+        try TableRows(hashes: list.hashes, values: list.values, ends: list.ends)
     }
 
     /// Whether some row has this hash.

@@ -30,7 +30,7 @@ struct RowStatistics: Sendable, Equatable {
     init(_ list: KeywordRows) {
         rows = list.count
         for index in list.indices {
-            let bytes = list.value(at: index).count
+            let bytes = list.valueBytes(at: index)
             longestValue = Swift.max(longestValue, bytes)
             bucketBytes += 10 + bytes
         }

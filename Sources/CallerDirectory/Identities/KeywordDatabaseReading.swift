@@ -72,14 +72,19 @@ struct KeywordDatabaseReading {
     func finish() throws(SourceError) -> KeywordRows {
         var findings: [SourceFinding] = []
         var count = 0
-        var slots = [UInt32](repeating: 0, count: 64)
-        while slots.count < rows.count * 2 { slots = [UInt32](repeating: 0, count: slots.count * 2) }
+        var size = 64
+        while size < rows.count * 2 { size *= 2 }
+        var slots = [UInt32](repeating: 0, count: size)
         let mask = slots.count - 1
+        // Hashes some way ahead: then one row's way to memory does not wait for another's hash.
+        var hashes: [Int] = []
         for index in rows.indices {
             let keyword = rows.keyword(at: index)
-            var hasher = Hasher()
-            keyword.withUnsafeBytes { hasher.combine(bytes: $0) }
-            var slot = hasher.finalize() & mask
+            if index % 256 == 0 {
+                hashes.removeAll(keepingCapacity: true)
+                for ahead in index..<min(index + 256, rows.count) { hashes.append(hash(rows.keyword(at: ahead))) }
+            }
+            var slot = hashes[index % 256] & mask
             while slots[slot] != 0, rows.keyword(at: Int(slots[slot]) - 1) != keyword { slot = (slot + 1) & mask }
             guard slots[slot] != 0 else {
                 slots[slot] = UInt32(truncatingIfNeeded: index + 1)
@@ -96,6 +101,12 @@ struct KeywordDatabaseReading {
         }
         guard findings.isEmpty else { throw SourceError(findings, count: count) }
         return rows
+    }
+
+    private func hash(_ keyword: ArraySlice<UInt8>) -> Int {
+        var hasher = Hasher()
+        keyword.withUnsafeBytes { hasher.combine(bytes: $0) }
+        return hasher.finalize()
     }
 
     private func place(of row: Int) -> SourcePosition? {

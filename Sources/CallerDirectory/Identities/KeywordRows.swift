@@ -67,6 +67,34 @@ public struct KeywordRows: Sendable, RandomAccessCollection {
         return bytes[(start + Int(keywordLengths[index]))..<ends[index]]
     }
 
+    /// Bytes of a row's value.
+    public func valueBytes(at index: Int) -> Int {
+        ends[index] - (index == 0 ? 0 : ends[index - 1]) - Int(keywordLengths[index])
+    }
+
+    /// Appends the value of a row.
+    func appendValue(at index: Int, to out: inout [UInt8]) {
+        let range = valueRange(index)
+        // A slice holds on to the buffer, whose one counter the threads of a build would fight for: short values go by hand.
+        if range.count > 32 {
+            out += bytes[range]
+        } else {
+            for place in range { out.append(bytes[place]) }
+        }
+    }
+
+    /// Whether a row has the value that stands in `other` at `place`.
+    func isValue(at index: Int, equalTo other: [UInt8], _ place: Range<Int>) -> Bool {
+        let range = valueRange(index)
+        guard range.count == place.count, place.lowerBound >= 0, place.upperBound <= other.count else { return false }
+        for k in 0..<range.count where bytes[range.lowerBound + k] != other[place.lowerBound + k] { return false }
+        return true
+    }
+
+    private func valueRange(_ index: Int) -> Range<Int> {
+        ((index == 0 ? 0 : ends[index - 1]) + Int(keywordLengths[index]))..<ends[index]
+    }
+
     /// A row as two arrays.
     public subscript(index: Int) -> KeywordRow {
         KeywordRow(keyword: Array(keyword(at: index)), value: Array(value(at: index)))

@@ -113,6 +113,9 @@ final class FileMapping: @unchecked Sendable {
 
     deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
 
+    /// Lets go of the pages that were read so far; they come from the file again when they are touched.
+    func forgetPages() { _ = madvise(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count, MADV_DONTNEED) }
+
     /// `count` bytes from `offset`; both must lie in the mapping.
     func slice(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count)])

@@ -28,6 +28,10 @@ public struct MappedShard: Sendable {
     /// Bytes of the payload.
     public let payloadBytes: Int
     private let checksums: [UInt8]
+    private let mapping: FileMapping
+
+    /// Lets go of the memory that queries made the mapping take; the next one reads the file again.
+    func forgetPages() { mapping.forgetPages() }
 
     /// Opens a file. Takes time by the size of the index only, a thousandth of the payload's.
     ///
@@ -61,7 +65,8 @@ public struct MappedShard: Sendable {
                 parameters: expecting.parameters, set: expecting.set, layout: index.layout,
                 bytes: mapping.slice(ShardHeader.size, header.payloadBytes), owner: mapping)
             return MappedShard(
-                path: path, contents: contents, payloadBytes: header.payloadBytes, checksums: index.checksums)
+                path: path, contents: contents, payloadBytes: header.payloadBytes, checksums: index.checksums,
+                mapping: mapping)
         } catch {
             throw DirectoryError(.shardFile, path, error)
         }

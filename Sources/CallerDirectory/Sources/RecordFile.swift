@@ -205,6 +205,10 @@ struct RecordFrames {
     }
 
     private mutating func take(_ count: Int) throws(RecordFrameError) -> [UInt8] {
+        if count <= chunk.count - index {
+            defer { index += count }
+            return Array(chunk[index..<(index + count)])
+        }
         var result: [UInt8] = []
         while result.count < count {
             guard let first = try byte() else { throw .truncated }

@@ -51,6 +51,17 @@ private struct SampleShard {
         #expect(bad.isEmpty && mapped.payloadBytes > 0)
     }
 
+    @Test func forgottenPagesComeBackFromTheFile() throws {
+        let shard = try SampleShard()
+        let mapped = try MappedShard.open(path: shard.path, expecting: shard.expectation)
+        let mapping = try DiskFile.reading(shard.path).map(shard.bytes.count)
+        #expect(Array(mapping.bytes) == shard.bytes)
+        mapping.forgetPages()
+        mapped.forgetPages()
+        #expect(Array(mapping.bytes) == shard.bytes)
+        #expect(try mapped.verifyPayload().isEmpty)
+    }
+
     @Test func anyOtherLengthIsRefused() throws {
         let shard = try SampleShard()
         let all = shard.bytes
