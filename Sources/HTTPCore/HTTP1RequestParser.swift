@@ -186,7 +186,7 @@ struct RequestLine: Sendable {
         return HTTP1RequestHead(
             head: HTTPRequestHead(
                 method: method, scheme: scheme, authority: authority ?? hosts.first ?? "", path: path, query: query,
-                fields: fields, source: source, contentLength: length),
+                fields: fields, source: source, contentLength: length, version: minorVersion == 0 ? .http10 : .http11),
             minorVersion: minorVersion, framing: framing, keepsAlive: keeps && !closes,
             expectsContinue: expectsContinue && framing != .none)
     }

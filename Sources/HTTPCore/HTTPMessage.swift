@@ -12,6 +12,16 @@ public enum HTTPSource: Sendable, Equatable {
     case inProcess
 }
 
+/// The version of HTTP that a message came by. For logs and metrics only: handlers treat all alike.
+public enum HTTPVersion: String, Sendable, Equatable, CaseIterable {
+    /// HTTP/1.0.
+    case http10 = "1.0"
+    /// HTTP/1.1.
+    case http11 = "1.1"
+    /// HTTP/2.
+    case http2 = "2"
+}
+
 /// A flag that says that nobody waits for the answer any more. It is set once and never cleared.
 public final class HTTPCancellation: Sendable {
     private let flag = Atomic<Bool>(false)
@@ -44,11 +54,13 @@ public struct HTTPRequestHead: Sendable, Equatable {
     public var source: HTTPSource
     /// The announced body length in bytes; 0 without body, nil if unknown (chunked).
     public var contentLength: Int?
+    /// The version of HTTP that it came by.
+    public var version: HTTPVersion
 
     /// A head; by default of a request made in the process without body.
     public init(
         method: String, scheme: String = "http", authority: String = "", path: String, query: String? = nil,
-        fields: HTTPFields = [:], source: HTTPSource = .inProcess, contentLength: Int? = 0
+        fields: HTTPFields = [:], source: HTTPSource = .inProcess, contentLength: Int? = 0, version: HTTPVersion = .http11
     ) {
         self.method = method
         self.scheme = scheme
@@ -58,6 +70,7 @@ public struct HTTPRequestHead: Sendable, Equatable {
         self.fields = fields
         self.source = source
         self.contentLength = contentLength
+        self.version = version
     }
 }
 
@@ -79,6 +92,8 @@ public struct HTTPRequest: Sendable {
     public var body: [UInt8]
     /// Where it came from.
     public var source: HTTPSource
+    /// The version of HTTP that it came by.
+    public var version: HTTPVersion
     /// When its last byte arrived.
     public var receivedAt: ContinuousClock.Instant
     /// When the answer is worthless.
@@ -94,7 +109,7 @@ public struct HTTPRequest: Sendable {
     public init(
         method: String, scheme: String = "http", authority: String = "", path: String, query: String? = nil,
         fields: HTTPFields = [:], body: [UInt8] = [], source: HTTPSource = .inProcess,
-        receivedAt: ContinuousClock.Instant = .now, deadline: ContinuousClock.Instant? = nil,
+        version: HTTPVersion = .http11, receivedAt: ContinuousClock.Instant = .now, deadline: ContinuousClock.Instant? = nil,
         cancellation: HTTPCancellation = HTTPCancellation()
     ) {
         self.method = method
@@ -105,6 +120,7 @@ public struct HTTPRequest: Sendable {
         self.fields = fields
         self.body = body
         self.source = source
+        self.version = version
         self.receivedAt = receivedAt
         self.deadline = deadline ?? receivedAt.advanced(by: .seconds(30))
         self.cancellation = cancellation
@@ -117,15 +133,15 @@ public struct HTTPRequest: Sendable {
     ) {
         self.init(
             method: head.method, scheme: head.scheme, authority: head.authority, path: head.path, query: head.query,
-            fields: head.fields, body: body, source: head.source, receivedAt: receivedAt, deadline: deadline,
-            cancellation: cancellation)
+            fields: head.fields, body: body, source: head.source, version: head.version, receivedAt: receivedAt,
+            deadline: deadline, cancellation: cancellation)
     }
 
     /// The request without its body.
     public var head: HTTPRequestHead {
         HTTPRequestHead(
             method: method, scheme: scheme, authority: authority, path: path, query: query, fields: fields, source: source,
-            contentLength: body.count)
+            contentLength: body.count, version: version)
     }
 }
 
