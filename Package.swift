@@ -83,6 +83,12 @@ let package = Package(
             ],
             path: "Benchmarks/veilring-bench"),
 
+        // The readers of hostile bytes with what must hold for any input: the fuzzer and a replay test run them.
+        .target(
+            name: "HostileInput", dependencies: ["HTTPCore", "KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf"],
+            path: "Fuzzing/HostileInput"),
+        .testTarget(name: "HostileInputTests", dependencies: ["HostileInput", "HTTPCore"]),
+
         .testTarget(name: "TidyTests"),
         .testTarget(
             name: "RingMathTests", dependencies: ["RingMath", "RingKernels", "RingKernelsAVX2", "CProcessor"],
@@ -117,3 +123,10 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
 )
+
+// Only scripts/fuzz asks for the fuzzer: it links with the libFuzzer of the toolchain and with nothing else.
+if Context.environment["VEILRING_FUZZ"] == "1" {
+    package.products.append(.executable(name: "veilring-fuzz", targets: ["veilring-fuzz"]))
+    package.targets.append(
+        .executableTarget(name: "veilring-fuzz", dependencies: ["HostileInput"], path: "Fuzzing/veilring-fuzz"))
+}

@@ -9,8 +9,8 @@ enum Floors {
         ["BFV", "LookupMessages"],
         ["KeywordPIR", "PrivacyPass", "ObliviousHTTP", "HTTPCore", "CardBook"],
         ["CallerDirectory", "HTTPServer", "HTTPClient", "StateStore"],
-        ["LookupService", "DeviceClient"],
-        ["veilring", "veilring-bench"],
+        ["LookupService", "DeviceClient", "HostileInput"],
+        ["veilring", "veilring-bench", "veilring-fuzz"],
     ]
 
     /// Doors to a system library that only these targets open.

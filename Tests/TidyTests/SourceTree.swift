@@ -9,7 +9,7 @@ struct SourceTree: Sendable {
 
     /// Where Package.swift is; empty when it was not found.
     let root: String
-    /// Swift, C and C++ files of Sources, Tests and Benchmarks. Folders that are symbolic links are seen once, under their target.
+    /// Swift, C and C++ files of Sources, Tests, Benchmarks and Fuzzing. Folders that are symbolic links are seen once, under their target.
     let sources: [SourceFile]
     /// Scripts and documents, for rules on plain text.
     let documents: [SourceFile]
@@ -27,7 +27,7 @@ struct SourceTree: Sendable {
         var documents: [SourceFile] = []
         for path in Self.files(below: root, "") {
             let kind = path.split(separator: "/").last.map(String.init)?.split(separator: ".").last.map(String.init) ?? ""
-            let isSource = ["Sources/", "Tests/", "Benchmarks/"].contains { path.hasPrefix($0) }
+            let isSource = ["Sources/", "Tests/", "Benchmarks/", "Fuzzing/"].contains { path.hasPrefix($0) }
             if isSource, ["swift", "c", "cpp", "h"].contains(kind) {
                 sources.append(Self.read(root, path))
             } else if kind == "md" || kind == "swift"
@@ -43,7 +43,9 @@ struct SourceTree: Sendable {
 
     /// Swift files of one target.
     func swiftFiles(of target: String) -> [SourceFile] {
-        sources.filter { $0.path.hasPrefix("Sources/\(target)/") && $0.path.hasSuffix(".swift") }
+        sources.filter { file in
+            file.path.hasSuffix(".swift") && ["Sources", "Fuzzing"].contains { file.path.hasPrefix("\($0)/\(target)/") }
+        }
     }
 
     private static func read(_ root: String, _ path: String) -> SourceFile {

@@ -1,0 +1,103 @@
+// The corpora that fuzzing left behind, replayed: no input breaks a rule, and together they still reach every verdict.
+
+import Foundation
+import HTTPCore
+import Testing
+
+@testable import HostileInput
+
+@Suite struct ReplayTests {
+    static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Corpora")
+
+    func corpus(_ target: HostileInput) throws -> [[UInt8]] {
+        let packed = try Data(contentsOf: Self.folder.appending(path: "\(target.rawValue).corpus"))
+        #expect(packed.count < 300_000, "scripts/fuzz keeps the smallest set of inputs")
+        return try #require(PackedCorpus(packed: Array(packed))).inputs
+    }
+
+    @Test(arguments: HostileInput.allCases) func noInputBreaksARule(target: HostileInput) throws {
+        let inputs = try corpus(target)
+        #expect(inputs.count >= 10)
+        var outcomes: Set<String> = []
+        for (number, input) in inputs.enumerated() {
+            let verdict = target.judge(input[...])
+            #expect(verdict.violations.isEmpty, "input \(number) of \(target.rawValue).corpus")
+            outcomes.formUnion(verdict.outcomes)
+        }
+        let missing = (Self.wanted[target] ?? []).subtracting(outcomes)
+        #expect(missing.isEmpty, "the corpus does not reach \(missing.sorted())")
+    }
+
+    /// Every verdict that a corpus must reach; the others are still growing.
+    static let wanted: [HostileInput: Set<String>] = [
+        .http1Request: Set(requestErrors.map { "error \($0.rawValue)" }).union([
+            "complete", "no body", "length", "chunked", "expects continue", "1.0", "1.0 keeps alive", "pipelined",
+        ])
+    ]
+
+    /// All but what only an answer can be.
+    static let requestErrors = HTTPParseError.allCases.filter {
+        ![.malformedStatusLine, .unexpectedUpgrade, .truncated].contains($0)
+    }
+}
+
+/// The rules notice what they are there for: a reading that is tampered with breaks them.
+@Suite struct RuleTests {
+    let text = Array(
+        "POST /a HTTP/1.1\r\nHost: h\r\nX: y\r\nContent-Length: 2\r\n\r\nhiGET /b?c HTTP/1.1\r\nHost: h\r\n\r\n".utf8)
+
+    func reading(_ bytes: [UInt8], bodyLimit: Int = 100) -> RequestReading {
+        RequestReading([bytes[...]], HTTPLimits(), bodyLimit: bodyLimit)
+    }
+
+    @Test func verdictsAreCompared() {
+        let whole = reading(text)
+        #expect(whole.saysTheSame(as: reading(text)))
+        #expect(whole.heads.count == 2 && whole.violations.isEmpty && whole.smuggled().isEmpty)
+        #expect(!whole.saysTheSame(as: reading(Array(text.dropLast()))))
+        #expect(!whole.saysTheSame(as: reading(text, bodyLimit: 1)))
+    }
+
+    @Test func smuggledRequestsAreNoticed() {
+        let whole = reading(text)
+        var other = whole
+        other.heads[0].head.fields.append("x", "a\r\nTransfer-Encoding: chunked")
+        #expect(!other.smuggled().isEmpty)
+        other = whole
+        other.heads[0].head.path = "/a HTTP/1.1\r\nHost: h\r\n\r\nGET /"
+        #expect(!other.smuggled().isEmpty)
+        other = whole
+        other.heads[1].head.query = "c#d"
+        #expect(!other.smuggled().isEmpty)
+        other = whole
+        other.bodies[0] = Array("hi, hello".utf8)
+        #expect(other.smuggled().isEmpty, "the length is written anew")
+        other.heads[1].head.method = "CONNECT"
+        #expect(!other.smuggled().isEmpty)
+    }
+
+    @Test func corporaArePackedWithoutLoss() {
+        let corpus = PackedCorpus([[], [1], [UInt8](repeating: 7, count: 70_000)])
+        #expect(PackedCorpus(packed: corpus.packed) == corpus)
+        #expect(PackedCorpus(packed: Array(corpus.packed.dropLast())) == nil)
+        #expect(PackedCorpus(packed: [1, 0, 0]) == nil)
+    }
+
+    @Test func steeringIsNoPartOfTheMessage() {
+        let input = SteeredInput([2, 9, 1, 65, 66, 67])
+        #expect(input.steering == [9, 1])
+        #expect(input.pieces(from: 1) == [[65, 66], [67]])
+        #expect(input.pieces(from: 2) == [[65, 66, 67]])
+        #expect(input.moved.elementsEqual([65, 66, 67]) && input.moved.startIndex == 3)
+        #expect(SteeredInput([7, 1]).message.isEmpty)
+    }
+
+    @Test func examplesAreAccepted() {
+        let outcomes = HostileInput.encryptedQuery.examples.map { HostileInput.encryptedQuery.judge($0[...]) }
+        #expect(outcomes.count == 10)
+        #expect(outcomes.allSatisfy { $0.violations.isEmpty })
+        let accepted: [Set<String>] = [["query"], ["key"], ["reply", "value"], ["secret key"], ["processed shard"]]
+        #expect(outcomes.map(\.outcomes) == accepted + accepted)
+    }
+}
