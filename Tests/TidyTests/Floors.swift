@@ -16,6 +16,7 @@ enum Floors {
     /// Doors to a system library that only these targets open.
     static let doors: [String: Set<String>] = [
         "COpenSSL": ["Cryptography"],
+        "CNghttp2": ["HTTPCore"],
         "CPhoneNumber": ["CallerDirectory"],
         "CAllocationCount": ["veilring-bench"],
     ]
