@@ -3,6 +3,7 @@
 
 import CLinux
 import HTTPCore
+import Synchronization
 
 /// What all loops of a server share.
 struct ServerContext: Sendable {
@@ -15,12 +16,33 @@ struct ServerContext: Sendable {
     /// The same for answers on their way out.
     let answers: BodyBudget
     let mailboxes: [LoopMailbox]
+    let tls: TLSContextSlot
+}
+
+/// The certificates in force, for the connections that come from now on.
+final class TLSContextSlot: Sendable {
+    private let slot: Mutex<TLSServerContext?>
+
+    init(_ context: TLSServerContext?) { slot = Mutex(context) }
+
+    var current: TLSServerContext? {
+        get { slot.withLock { $0 } }
+        set { slot.withLock { $0 = newValue } }
+    }
 }
 
 /// An open listening socket.
 struct Listener: Sendable {
     let descriptor: Int32
+    let traits: ListenerTraits
+}
+
+/// What a connection inherits from the listener that took it.
+struct ListenerTraits: Sendable {
     let limitsPerAddress: Bool
+    /// Few connections carry many phones each.
+    let carriesRelay: Bool
+    let tls: Bool
 }
 
 final class EventLoop {
@@ -28,6 +50,8 @@ final class EventLoop {
     private static let firstConnectionID: UInt64 = 1 << 16
     /// Pause of accepting when descriptors or connections are used up.
     private static let acceptPause: Duration = .milliseconds(100)
+    /// Steps of handshakes in one turn: a flood of handshakes must not keep the loop from its other connections.
+    private static let handshakeStepsPerTurn = 4
 
     let context: ServerContext
     let mailbox: LoopMailbox
@@ -39,12 +63,14 @@ final class EventLoop {
 
     private let epoll: Int32
     private var listeners: [Listener]
-    private var connections: [UInt64: ServerConnection] = [:]
+    private var connections: [UInt64: any LoopConnection] = [:]
     private var deadlines = Deadlines()
     private var nextID = firstConnectionID
     private var nextLoop = 0
     private var acceptResumes: ContinuousClock.Instant?
     private var shutdownEnd: ContinuousClock.Instant?
+    private var handshakeSteps = 0
+    private var handshakes: HandshakePlaces
     private var dateText = ""
     private var dateTime: Int64 = -1
 
@@ -55,6 +81,7 @@ final class EventLoop {
         self.epoll = epoll
         self.listeners = listeners
         nextLoop = index
+        handshakes = HandshakePlaces(limit: context.limits.handshakes / context.mailboxes.count)
     }
 
     func run() {
@@ -64,6 +91,7 @@ final class EventLoop {
         while !isDone {
             let count = clinux_epoll_wait(epoll, &events, 256, waitTime)
             now = .now
+            handshakeSteps = Self.handshakeStepsPerTurn
             if count < 0 { break }  // only EBADF and the like: the loop cannot go on
             for event in events.prefix(Int(count)) { dispatch(event) }
             fireDeadlines()
@@ -90,20 +118,46 @@ final class EventLoop {
     // Services for connections.
 
     /// Changes what a connection waits for; false if the kernel refused.
-    func watch(_ connection: ServerConnection, mask: UInt32) -> Bool {
-        clinux_epoll_set(epoll, connection.transport.descriptor, 1, mask, connection.id) == 0
+    func watch(_ connection: any LoopConnection, mask: UInt32) -> Bool {
+        clinux_epoll_set(epoll, connection.descriptor, 1, mask, connection.id) == 0
     }
 
-    func schedule(_ connection: ServerConnection) {
+    func schedule(_ connection: any LoopConnection) {
         guard let deadline = connection.deadline else { return }
         if let scheduled = connection.scheduled, scheduled <= deadline { return }
         connection.scheduled = deadline
         deadlines.add(deadline, connection.id)
     }
 
-    func forget(_ connection: ServerConnection) {
+    /// Puts another object in a connection's place, under the same id and with what the loop knows of it.
+    /// Puts a connection that speaks `version` in the place of one whose protocol is known now.
+    func promote(_ old: any LoopConnection, to version: ConnectionVersion, _ handover: ConnectionHandover) {
+        switch version {
+        case .http1:
+            let connection = HTTP1Connection(handover, loop: self)
+            replace(old, by: connection)
+            connection.start()
+        case .http2:
+            guard let connection = HTTP2Connection(handover, loop: self) else {
+                forget(old)
+                var transport = handover.transport
+                return transport.close()
+            }
+            replace(old, by: connection)
+            connection.start()
+        }
+    }
+
+    private func replace(_ old: any LoopConnection, by new: any LoopConnection) {
+        guard connections[old.id] === old else { return }
+        new.scheduled = old.scheduled
+        connections[old.id] = new
+        schedule(new)
+    }
+
+    func forget(_ connection: any LoopConnection) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
-        clinux_epoll_remove(epoll, connection.transport.descriptor)
+        clinux_epoll_remove(epoll, connection.descriptor)
         context.census.leave(connection.censusKey)
         context.report(.connectionClosed)
     }
@@ -176,7 +230,7 @@ final class EventLoop {
     }
 
     private func admit(_ descriptor: Int32, _ peer: SocketAddress, _ listener: Listener) {
-        let isFree = !listener.limitsPerAddress || peer.isLoopback || context.exempt.contains { $0.contains(peer) }
+        let isFree = !listener.traits.limitsPerAddress || peer.isLoopback || context.exempt.contains { $0.contains(peer) }
         let key = isFree ? nil : peer.countingKey
         guard context.census.admit(key) else {
             Sockets.close(descriptor)
@@ -184,7 +238,7 @@ final class EventLoop {
             return
         }
         context.report(.connectionAccepted)
-        let accepted = AcceptedConnection(descriptor: descriptor, peer: peer, censusKey: key)
+        let accepted = AcceptedConnection(descriptor: descriptor, peer: peer, censusKey: key, listener: listener.traits)
         let target = context.mailboxes[nextLoop]
         nextLoop = (nextLoop + 1) % context.mailboxes.count
         if target === mailbox {
@@ -202,11 +256,46 @@ final class EventLoop {
             clinux_epoll_remove(epoll, accepted.descriptor)
             return refuse(accepted)
         }
-        let connection = ServerConnection(
-            id: id, transport: SocketTransport(descriptor: accepted.descriptor), peer: accepted.peer,
-            censusKey: accepted.censusKey, loop: self)
+        let connection: any LoopConnection
+        if accepted.listener.tls {
+            guard let transport = context.tls.current?.transport(descriptor: accepted.descriptor) else {
+                clinux_epoll_remove(epoll, accepted.descriptor)
+                return refuse(accepted)
+            }
+            connection = HandshakingConnection(id: id, transport: transport, accepted: accepted, loop: self)
+        } else {
+            connection = IncomingConnection(
+                id: id, transport: SocketTransport(descriptor: accepted.descriptor), accepted: accepted, loop: self)
+        }
         connections[id] = connection
         schedule(connection)
+    }
+
+    // Handshakes.
+
+    /// Whether this turn has time for a step of a handshake.
+    func takeHandshakeStep() -> Bool {
+        guard handshakeSteps > 0 else { return false }
+        handshakeSteps -= 1
+        return true
+    }
+
+    /// Whether a handshake may begin; if not, `begin` is called when it may.
+    func takeHandshakePlace(_ connection: HandshakingConnection) -> Bool { handshakes.take(connection.id) }
+
+    /// Whether others wait for a place.
+    var handshakesWait: Bool { handshakes.isAwaited }
+
+    /// A handshake is over, whatever came of it; the next begins.
+    func endHandshake() {
+        handshakes.leave()
+        while let id = handshakes.next() {
+            if let connection = connections[id] as? HandshakingConnection {
+                connection.begin()
+            } else {
+                handshakes.leave()
+            }
+        }
     }
 
     private func refuse(_ accepted: AcceptedConnection) {

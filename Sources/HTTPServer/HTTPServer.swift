@@ -5,7 +5,7 @@ import Glibc
 import HTTPCore
 import Synchronization
 
-/// An HTTP/1.1 server on non-blocking sockets. It serves until `shutdown`, or until it is released.
+/// A server of HTTP/1.1 and HTTP/2 on non-blocking sockets. It serves until `shutdown`, or until it is released.
 public final class HTTPServer: Sendable {
     private struct Running {
         var threads: [LoopThread]
@@ -22,6 +22,7 @@ public final class HTTPServer: Sendable {
     private let handler: any HTTPHandler
     private let events: @Sendable (HTTPServerEvent) -> Void
     private let state = Mutex(State.new)
+    private let tls: TLSContextSlot
 
     /// A server that is not started. `events` is called on the event loops and must be quick.
     public init(
@@ -29,6 +30,7 @@ public final class HTTPServer: Sendable {
         events: @escaping @Sendable (HTTPServerEvent) -> Void = { _ in }
     ) {
         self.configuration = configuration
+        tls = TLSContextSlot(configuration.tls)
         self.handler = handler
         self.events = events
     }
@@ -63,6 +65,9 @@ public final class HTTPServer: Sendable {
         for thread in running.threads { thread.join() }
     }
 
+    /// Puts other certificates in force for the connections that come from now on; open ones go on as they are.
+    public func replaceTLS(_ context: TLSServerContext) { tls.current = context }
+
     /// What is open before the threads take it over.
     private struct Opened {
         var listeners: [Listener] = []
@@ -75,7 +80,10 @@ public final class HTTPServer: Sendable {
         var opened = Opened()
         do throws(HTTPServerError) {
             if configuration.listeners.isEmpty { throw .noListener }
-            for address in configuration.listeners { try open(address, &opened) }
+            for address in configuration.listeners {
+                if address.tls, tls.current == nil { throw .noCertificate(for: address) }
+                try open(address, &opened)
+            }
             for _ in 0..<max(1, configuration.threads) {
                 let epoll = clinux_epoll_create()
                 guard epoll >= 0 else { throw .noResources }
@@ -98,7 +106,7 @@ public final class HTTPServer: Sendable {
             limits: configuration.limits, exempt: configuration.exemptPrefixes, handler: handler, report: events,
             census: ConnectionCensus(limits: configuration.limits),
             budget: BodyBudget(bytes: configuration.limits.bufferedBodies),
-            answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes)
+            answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes, tls: tls)
         var threads: [LoopThread] = []
         // The first loop, which owns the listeners, starts last, so that nothing is accepted for a loop without thread.
         for (index, epoll) in opened.epolls.enumerated().reversed() {
@@ -128,7 +136,11 @@ public final class HTTPServer: Sendable {
                 do throws(SocketError) {
                     let (descriptor, real) = try Sockets.listen(candidate)
                     opened.listeners.append(
-                        Listener(descriptor: descriptor, limitsPerAddress: address.limitsConnectionsPerAddress))
+                        Listener(
+                            descriptor: descriptor,
+                            traits: ListenerTraits(
+                                limitsPerAddress: address.limitsConnectionsPerAddress,
+                                carriesRelay: address.carriesRelay, tls: address.tls)))
                     opened.addresses.append(real)
                 } catch {
                     // A machine without IPv6 still has its IPv4 addresses.
