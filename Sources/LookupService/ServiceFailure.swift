@@ -3,22 +3,38 @@
 import HTTPCore
 
 /// Why a request is refused.
-enum ServiceFailure: Error, Sendable, Equatable, CaseIterable {
-    case notFound
-    case methodNotAllowed
-    case compressedRequest
-    case invalidUserIdentifier
-    case malformedMessage
-    case bodyTooLarge
-    case invalidExistingIDs
-    case unknownUseCaseInConfig
-    case unknownUseCaseInQuery
-    case configurationGone
-    case evaluationKeyNotFound
-    case notSupported
-    case invalidRequest
-    case tryAgainLater
-    case internalError
+enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
+    case notFound = "not_found"
+    case methodNotAllowed = "method_not_allowed"
+    case compressedRequest = "compressed_request"
+    case invalidUserIdentifier = "invalid_user_identifier"
+    case malformedMessage = "malformed_message"
+    case bodyTooLarge = "body_too_large"
+    case invalidExistingIDs = "invalid_existing_ids"
+    case unknownUseCaseInConfig = "unknown_use_case_in_config"
+    case unknownUseCaseInQuery = "unknown_use_case_in_query"
+    case configurationGone = "configuration_gone"
+    case evaluationKeyNotFound = "evaluation_key_not_found"
+    case notSupported = "not_supported"
+    case invalidRequest = "invalid_request"
+    case internalError = "internal_error"
+    // One answer to the device, told apart for the operator.
+    /// No data is loaded yet.
+    case notLoaded = "not_loaded"
+    /// The waiting line was full.
+    case queueFull = "queue_full"
+    /// It waited too long, or had to make room for a block query.
+    case waitedTooLong = "waited_too_long"
+    /// The time for its answer was over.
+    case deadlinePassed = "deadline_passed"
+    /// Nobody waits for the answer any more.
+    case abandoned
+    /// The key store could not be asked.
+    case storeUnavailable = "store_unavailable"
+    /// The shard is damaged and waits to be rebuilt.
+    case shardOutOfService = "shard_out_of_service"
+    /// Any other reason that passes.
+    case tryAgainLater = "try_again_later"
 
     var status: Int {
         switch self {
@@ -31,7 +47,9 @@ enum ServiceFailure: Error, Sendable, Equatable, CaseIterable {
         case .bodyTooLarge: 413
         case .configurationGone: 410
         case .notSupported: 501
-        case .tryAgainLater: 503
+        case .notLoaded, .queueFull, .waitedTooLong, .deadlinePassed, .abandoned, .storeUnavailable, .shardOutOfService,
+            .tryAgainLater:
+            503
         case .internalError: 500
         }
     }
@@ -50,7 +68,9 @@ enum ServiceFailure: Error, Sendable, Equatable, CaseIterable {
         case .evaluationKeyNotFound: "Evaluation key not found"
         case .notSupported: "Not supported"
         case .invalidRequest: "Invalid request"
-        case .tryAgainLater: "Try again later"
+        case .notLoaded, .queueFull, .waitedTooLong, .deadlinePassed, .abandoned, .storeUnavailable, .shardOutOfService,
+            .tryAgainLater:
+            "Try again later"
         case .internalError: "Internal error"
         }
     }
@@ -59,7 +79,7 @@ enum ServiceFailure: Error, Sendable, Equatable, CaseIterable {
     var response: HTTPResponse {
         var fields: HTTPFields = ["content-type": "application/json", "cache-control": "no-store"]
         // Spread, so that devices refused together do not come back together.
-        if self == .tryAgainLater { fields.append("retry-after", "\(Int.random(in: 1...5))") }
+        if status == 503 { fields.append("retry-after", "\(Int.random(in: 1...5))") }
         if self == .methodNotAllowed { fields.append("allow", "POST") }
         return HTTPResponse(
             status: status, fields: fields, body: Array("{\"error\":{\"message\":\"\(message)\"}}".utf8))

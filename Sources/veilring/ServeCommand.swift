@@ -31,14 +31,15 @@ struct ServeCommand: Command {
         SignalWaiter.block()
         CoreDumps.forbid()
         let configuration = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
-        for notice in configuration.notices { output.remark(notice) }
         let store = try Self.openStore(configuration)
-        let log = StandardErrorLog()
+        let log = SampledLog(StandardErrorLog())
+        defer { log.flush() }
+        for notice in configuration.notices { log.note(.configurationNotice(notice)) }
         let snapshots = DirectorySnapshots(log: log)
         let server = LookupServer(configuration: Self.settings(configuration), store: store, log: log) {
             // Read again, so that a file that became invalid is noticed at the reload, not at the next start.
-            try snapshots.load(
-                data: VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment).data)
+            let now = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
+            return try snapshots.load(data: now.data, expected: now.useCases.map(\.name))
         }
         _ = try server.start()
         server.runUntilTerminated()
@@ -73,7 +74,9 @@ struct ServeCommand: Command {
         let listeners = HTTPServerConfiguration(
             listeners: configuration.listen.map { .init(host: $0.host, port: $0.port) }, limits: http)
         return LookupServerConfiguration(
-            http: listeners, service: service, dataFolder: configuration.data)
+            http: listeners,
+            admin: HTTPServerConfiguration(listeners: [.init(host: "127.0.0.1", port: 9090)], threads: 1),
+            toleratesMissingAdmin: true, service: service, dataFolder: configuration.data)
     }
 }
 

@@ -20,16 +20,18 @@ extension LookupService {
         for item in wanted where !system.understandsNewestForm && !item.isHeldByDevice && item.useCase.wire.older == nil {
             throw .notSupported
         }
+        let waiting = metrics.begin(.queue)
         let work = WorkItem(rank: .upkeep) { [self] in
-            guard !call.isPointless else { return call.refuse(.tryAgainLater) }
+            waiting.end()
+            guard !call.isPointless else { return call.refuse(.abandoned) }
             do throws(StateStoreError) {
                 call.succeed(try configAnswer(wanted, newest: system.understandsNewestForm, user: user))
             } catch {
                 noteStore(error)
-                call.refuse(.tryAgainLater)
+                call.refuse(.storeUnavailable)
             }
         } refuse: {
-            call.refuse(.tryAgainLater)
+            call.refuse(.waitedTooLong)
         }
         try enqueue(work, on: clerks, for: call, within: options.configTime)
     }
@@ -101,10 +103,10 @@ extension LookupService {
     func enqueue(
         _ work: WorkItem, on pool: WorkPool, for call: ServiceCall, within time: Duration
     ) throws(ServiceFailure) {
-        guard pool.submit(work) else { throw .tryAgainLater }
+        guard pool.submit(work) else { throw .queueFull }
         deadlines.expire(call, at: call.request.receivedAt.advanced(by: time))
     }
 
     /// Logs an error of the store: its text holds paths, codes and numbers only.
-    func noteStore(_ error: StateStoreError) { note("store: \(error)") }
+    func noteStore(_ error: StateStoreError) { log.note(.storeFailed(reason: "\(error)")) }
 }
