@@ -113,7 +113,8 @@ enum MetricsText {
     static func text(of families: [MetricFamily]) -> String {
         var text = ""
         for family in families {
-            text += "# HELP \(family.name) \(escaped(family.help, quotes: false))\n# TYPE \(family.name) \(family.kind.rawValue)\n"
+            text +=
+                "# HELP \(family.name) \(escaped(family.help, quotes: false))\n# TYPE \(family.name) \(family.kind.rawValue)\n"
             for sample in family.samples {
                 text += family.name + sample.suffix
                 if !sample.labels.isEmpty {
