@@ -57,24 +57,6 @@ struct ServeCommand: Command {
             maxIdleSeconds: Int64(configuration.limits.evaluationKeyIdleHours) * 3600)
         return try SQLiteEvaluationKeyStore(path: configuration.data + "/state/keys.sqlite", limits: limits)
     }
-
-    /// The server's settings out of the configuration.
-    static func settings(_ configuration: VeilringConfiguration) -> LookupServerConfiguration {
-        let limits = configuration.limits
-        var service = ServiceOptions()
-        service.keyBody = limits.requestBodyBytes
-        service.queriesBody = limits.requestBodyBytes
-        service.keysPerRequest = limits.keysPerRequest
-        service.queriesPerRequest = limits.queriesPerRequest
-        if let waiting = limits.queuedQueries { service.waitingQueries = waiting }
-        if let threads = limits.queryThreads { service.computeThreads = threads }
-        var http = HTTPLimits()
-        http.connections = limits.connections
-        let listeners = HTTPServerConfiguration(
-            listeners: configuration.listen.map { .init(host: $0.host, port: $0.port) }, limits: http)
-        return LookupServerConfiguration(
-            http: listeners, service: service, dataFolder: configuration.data)
-    }
 }
 
 /// There is nothing to serve from.
