@@ -5,6 +5,7 @@ import HTTPCore
 /// Why a request is refused.
 enum ServiceFailure: Error, Sendable, Equatable, CaseIterable {
     case notFound
+    case misdirected
     case methodNotAllowed
     case compressedRequest
     case invalidUserIdentifier
@@ -23,6 +24,7 @@ enum ServiceFailure: Error, Sendable, Equatable, CaseIterable {
     var status: Int {
         switch self {
         case .notFound, .unknownUseCaseInConfig: 404
+        case .misdirected: 421
         case .methodNotAllowed: 405
         case .compressedRequest: 415
         case .invalidUserIdentifier, .malformedMessage, .invalidExistingIDs, .unknownUseCaseInQuery,
@@ -39,6 +41,7 @@ enum ServiceFailure: Error, Sendable, Equatable, CaseIterable {
     var message: String {
         switch self {
         case .notFound: "Not found"
+        case .misdirected: "Misdirected request"
         case .methodNotAllowed: "Method not allowed"
         case .compressedRequest: "Compressed requests are not supported"
         case .invalidUserIdentifier: "Missing or invalid User-Identifier"
@@ -56,10 +59,13 @@ enum ServiceFailure: Error, Sendable, Equatable, CaseIterable {
     }
 
     /// The answer: the outer shape that the reference's framework has, with a message from the list.
-    var response: HTTPResponse {
+    var response: HTTPResponse { response(retryAfter: nil) }
+
+    /// The answer; `retryAfter`: seconds until there is room, when that is known.
+    func response(retryAfter: Int?) -> HTTPResponse {
         var fields: HTTPFields = ["content-type": "application/json", "cache-control": "no-store"]
         // Spread, so that devices refused together do not come back together.
-        if self == .tryAgainLater { fields.append("retry-after", "\(Int.random(in: 1...5))") }
+        if self == .tryAgainLater { fields.append("retry-after", "\(retryAfter ?? Int.random(in: 1...5))") }
         if self == .methodNotAllowed { fields.append("allow", "POST") }
         return HTTPResponse(
             status: status, fields: fields, body: Array("{\"error\":{\"message\":\"\(message)\"}}".utf8))

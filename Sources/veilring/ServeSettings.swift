@@ -12,8 +12,10 @@ extension ServeCommand {
             listeners: configuration.listen.map { .init(host: $0.address.host, port: $0.address.port) },
             limits: httpLimits(configuration.limits),
             exemptPrefixes: configuration.limits.exemptPrefixes.compactMap { AddressPrefix($0) })
+        var service = serviceOptions(configuration.limits)
+        service.hosts = configuration.hosts.map(roleHosts)
         return LookupServerConfiguration(
-            http: listeners, service: serviceOptions(configuration.limits),
+            http: listeners, service: service,
             drain: .seconds(configuration.limits.drainSeconds), dataFolder: configuration.data)
     }
 
@@ -34,8 +36,19 @@ extension ServeCommand {
         service.queriesTime = .seconds(limits.queriesSeconds)
         service.configTime = .seconds(limits.configSeconds)
         service.keyTime = .seconds(limits.keySeconds)
+        service.computeNiceness = limits.queryNiceness
+        service.waitingWork = limits.queuedWorkMilliseconds.map { .milliseconds($0) }
+        service.clientShare = Double(limits.queuedPercentPerClient) / 100
+        service.blockQueriesInARow = limits.blockQueriesInARow
+        service.sharedAddresses = limits.exemptPrefixes.compactMap { AddressPrefix($0) }
         if let threads = limits.queryThreads { service.computeThreads = threads }
         return service
+    }
+
+    /// The names of the roles.
+    static func roleHosts(_ hosts: HostSettings) -> RoleHosts {
+        let names: [ServiceRole: String?] = [.service: hosts.service, .issuer: hosts.issuer, .gateway: hosts.gateway]
+        return RoleHosts(names.compactMapValues { $0 })
     }
 
     /// Bounds and times of HTTP.

@@ -29,9 +29,9 @@ extension LookupService {
                 call.refuse(.tryAgainLater)
             }
         } refuse: {
-            call.refuse(.tryAgainLater)
+            call.refuse(.tryAgainLater, retryAfter: $0.retryAfter)
         }
-        try enqueue(work, on: clerks, for: call, within: options.configTime)
+        enqueue(work, on: clerks, for: call, within: options.configTime)
     }
 
     /// A use case asked for, once, in the order of the request.
@@ -97,11 +97,10 @@ extension LookupService {
         }
     }
 
-    /// Puts work into a line; answers for it when its time is over before it has answered itself.
-    func enqueue(
-        _ work: WorkItem, on pool: WorkPool, for call: ServiceCall, within time: Duration
-    ) throws(ServiceFailure) {
-        guard pool.submit(work) else { throw .tryAgainLater }
+    /// Puts work into a line; answers for it when the line does not take it, and when its time is over before it has answered
+    /// itself.
+    func enqueue(_ work: WorkItem, on pool: WorkPool, for call: ServiceCall, within time: Duration) {
+        if let refusal = pool.submit(work) { return call.refuse(.tryAgainLater, retryAfter: refusal.retryAfter) }
         deadlines.expire(call, at: call.request.receivedAt.advanced(by: time))
     }
 

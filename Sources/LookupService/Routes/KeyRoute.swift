@@ -24,18 +24,18 @@ extension LookupService {
             do throws(ServiceFailure) {
                 var checked: [CheckedKey] = []
                 for upload in uploads { checked.append(try upload.checked(user: user, by: self)) }
-                try keep(checked, for: call)
+                keep(checked, for: call)
             } catch {
                 call.refuse(error)
             }
         } refuse: {
-            call.refuse(.tryAgainLater)
+            call.refuse(.tryAgainLater, retryAfter: $0.retryAfter)
         }
-        try enqueue(checking, on: computing, for: call, within: options.keyTime)
+        enqueue(checking, on: computing, for: call, within: options.keyTime)
     }
 
     /// Stores what was checked, and acknowledges it when it is durable.
-    private func keep(_ checked: [CheckedKey], for call: ServiceCall) throws(ServiceFailure) {
+    private func keep(_ checked: [CheckedKey], for call: ServiceCall) {
         let storing = WorkItem(rank: .upkeep) { [self] in
             let moment = decodedKeys.moment
             let now = secondsSince1970()
@@ -54,9 +54,9 @@ extension LookupService {
                 }
             }
         } refuse: {
-            call.refuse(.tryAgainLater)
+            call.refuse(.tryAgainLater, retryAfter: $0.retryAfter)
         }
-        guard clerks.submit(storing) else { throw .tryAgainLater }
+        if let refusal = clerks.submit(storing) { call.refuse(.tryAgainLater, retryAfter: refusal.retryAfter) }
     }
 }
 

@@ -19,12 +19,16 @@ extension LookupService {
         }
         let isUrgent = queries.allSatisfy { $0.useCase.kind == .block }
         let batch = QueryBatch(call: call, queries: queries, user: user, service: self)
-        let work = WorkItem(rank: isUrgent ? .block : .query) {
+        let client = WorkClient(source: call.request.source, user: user, shared: options.sharedAddresses)
+        let work = WorkItem(
+            rank: isUrgent ? .block : .query, client: client, seconds: batch.predictedSeconds,
+            deadline: call.request.receivedAt.advanced(by: options.queriesTime)
+        ) {
             batch.run()
         } refuse: {
-            call.refuse(.tryAgainLater)
+            call.refuse(.tryAgainLater, retryAfter: $0.retryAfter)
         }
-        try enqueue(work, on: computing, for: call, within: options.queriesTime)
+        enqueue(work, on: computing, for: call, within: options.queriesTime)
     }
 }
 
