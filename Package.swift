@@ -15,7 +15,7 @@ let package = Package(
     ],
     targets: [
         // C bridges: the only doors to system libraries.
-        .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "CLinux", path: "Sources/CLinux"),
         .target(
@@ -44,7 +44,7 @@ let package = Package(
         // Second floor.
         .target(
             name: "KeywordPIR", dependencies: ["BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
-        .target(name: "HTTPCore", dependencies: ["CLinux"]),
+        .target(name: "HTTPCore", dependencies: ["COpenSSL", "CLinux"]),
 
         // Third floor.
         .target(
@@ -83,6 +83,9 @@ let package = Package(
             ],
             path: "Benchmarks/veilring-bench"),
 
+        // What several test targets share.
+        .target(name: "TestCertificates", path: "Tests/Support/TestCertificates"),
+
         .testTarget(name: "TidyTests"),
         .testTarget(
             name: "RingMathTests", dependencies: ["RingMath", "RingKernels", "RingKernelsAVX2", "CProcessor"],
@@ -96,9 +99,9 @@ let package = Package(
         .testTarget(
             name: "KeywordPIRTests",
             dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"], exclude: ["Vectors"]),
-        .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"]),
-        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTPClient", "HTTPCore"]),
-        .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTPCore"]),
+        .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore", "TestCertificates"]),
+        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTPClient", "HTTPCore", "TestCertificates"]),
+        .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTPCore", "TestCertificates"]),
         .testTarget(name: "StateStoreTests", dependencies: ["StateStore"]),
         .testTarget(
             name: "CallerDirectoryTests",

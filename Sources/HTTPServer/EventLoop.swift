@@ -20,6 +20,11 @@ struct ServerContext: Sendable {
 /// An open listening socket.
 struct Listener: Sendable {
     let descriptor: Int32
+    let traits: ListenerTraits
+}
+
+/// What a connection inherits from the listener that took it.
+struct ListenerTraits: Sendable {
     let limitsPerAddress: Bool
 }
 
@@ -39,7 +44,7 @@ final class EventLoop {
 
     private let epoll: Int32
     private var listeners: [Listener]
-    private var connections: [UInt64: ServerConnection] = [:]
+    private var connections: [UInt64: any LoopConnection] = [:]
     private var deadlines = Deadlines()
     private var nextID = firstConnectionID
     private var nextLoop = 0
@@ -90,20 +95,28 @@ final class EventLoop {
     // Services for connections.
 
     /// Changes what a connection waits for; false if the kernel refused.
-    func watch(_ connection: ServerConnection, mask: UInt32) -> Bool {
-        clinux_epoll_set(epoll, connection.transport.descriptor, 1, mask, connection.id) == 0
+    func watch(_ connection: any LoopConnection, mask: UInt32) -> Bool {
+        clinux_epoll_set(epoll, connection.descriptor, 1, mask, connection.id) == 0
     }
 
-    func schedule(_ connection: ServerConnection) {
+    func schedule(_ connection: any LoopConnection) {
         guard let deadline = connection.deadline else { return }
         if let scheduled = connection.scheduled, scheduled <= deadline { return }
         connection.scheduled = deadline
         deadlines.add(deadline, connection.id)
     }
 
-    func forget(_ connection: ServerConnection) {
+    /// Puts another object in a connection's place, under the same id and with what the loop knows of it.
+    func replace(_ old: any LoopConnection, by new: any LoopConnection) {
+        guard connections[old.id] === old else { return }
+        new.scheduled = old.scheduled
+        connections[old.id] = new
+        schedule(new)
+    }
+
+    func forget(_ connection: any LoopConnection) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
-        clinux_epoll_remove(epoll, connection.transport.descriptor)
+        clinux_epoll_remove(epoll, connection.descriptor)
         context.census.leave(connection.censusKey)
         context.report(.connectionClosed)
     }
@@ -176,7 +189,7 @@ final class EventLoop {
     }
 
     private func admit(_ descriptor: Int32, _ peer: SocketAddress, _ listener: Listener) {
-        let isFree = !listener.limitsPerAddress || peer.isLoopback || context.exempt.contains { $0.contains(peer) }
+        let isFree = !listener.traits.limitsPerAddress || peer.isLoopback || context.exempt.contains { $0.contains(peer) }
         let key = isFree ? nil : peer.countingKey
         guard context.census.admit(key) else {
             Sockets.close(descriptor)
@@ -184,7 +197,7 @@ final class EventLoop {
             return
         }
         context.report(.connectionAccepted)
-        let accepted = AcceptedConnection(descriptor: descriptor, peer: peer, censusKey: key)
+        let accepted = AcceptedConnection(descriptor: descriptor, peer: peer, censusKey: key, listener: listener.traits)
         let target = context.mailboxes[nextLoop]
         nextLoop = (nextLoop + 1) % context.mailboxes.count
         if target === mailbox {
@@ -202,9 +215,8 @@ final class EventLoop {
             clinux_epoll_remove(epoll, accepted.descriptor)
             return refuse(accepted)
         }
-        let connection = ServerConnection(
-            id: id, transport: SocketTransport(descriptor: accepted.descriptor), peer: accepted.peer,
-            censusKey: accepted.censusKey, loop: self)
+        let connection = IncomingConnection(
+            id: id, transport: SocketTransport(descriptor: accepted.descriptor), accepted: accepted, loop: self)
         connections[id] = connection
         schedule(connection)
     }

@@ -128,7 +128,9 @@ public final class HTTPServer: Sendable {
                 do throws(SocketError) {
                     let (descriptor, real) = try Sockets.listen(candidate)
                     opened.listeners.append(
-                        Listener(descriptor: descriptor, limitsPerAddress: address.limitsConnectionsPerAddress))
+                        Listener(
+                            descriptor: descriptor,
+                            traits: ListenerTraits(limitsPerAddress: address.limitsConnectionsPerAddress)))
                     opened.addresses.append(real)
                 } catch {
                     // A machine without IPv6 still has its IPv4 addresses.

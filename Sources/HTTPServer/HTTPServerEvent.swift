@@ -46,6 +46,7 @@ public enum HTTPServerEvent: Sendable, Equatable {
     case acceptPaused(HTTPAcceptPause)
     /// The server itself refused something; if an answer was sent, `requestCompleted` follows.
     case refused(HTTPRefusal)
-    /// An answer left completely: status, body bytes in and out, time since the head was complete.
-    case requestCompleted(status: Int, requestBytes: Int, responseBytes: Int, duration: Duration)
+    /// An answer left completely: status, body bytes in and out, time since the head was complete, protocol of the request
+    /// (HTTP/1.1 if it was refused before that was known).
+    case requestCompleted(status: Int, requestBytes: Int, responseBytes: Int, duration: Duration, version: HTTPVersion)
 }

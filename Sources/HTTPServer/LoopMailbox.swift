@@ -17,6 +17,7 @@ struct AcceptedConnection: Sendable {
     let peer: SocketAddress
     /// What the census counted it by.
     let censusKey: UInt64?
+    let listener: ListenerTraits
 }
 
 final class LoopMailbox: Sendable {

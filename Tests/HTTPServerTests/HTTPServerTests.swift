@@ -254,7 +254,7 @@ private let hasIPv6: Bool = {
         let events = server.log.events
         #expect(events.count == 3)
         #expect(events.first == .connectionAccepted)
-        guard events.count == 3, case .requestCompleted(200, 3, 3, let duration) = events[1] else {
+        guard events.count == 3, case .requestCompleted(200, 3, 3, let duration, .http11) = events[1] else {
             Issue.record("the second event must be the completed request: \(events)")
             return
         }

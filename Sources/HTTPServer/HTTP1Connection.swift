@@ -4,7 +4,7 @@
 import CLinux
 import HTTPCore
 
-final class ServerConnection {
+final class HTTP1Connection: LoopConnection {
     private enum Phase {
         /// No byte of a request yet.
         case idle
@@ -43,12 +43,11 @@ final class ServerConnection {
 
     let id: UInt64
     let censusKey: UInt64?
-    private(set) var transport: any ByteTransport
-    /// When `timeOut` is to be called.
+    var descriptor: Int32 { transport.descriptor }
     private(set) var deadline: ContinuousClock.Instant?
-    /// The loop's own note of the deadline it knows.
     var scheduled: ContinuousClock.Instant?
 
+    private var transport: any ByteTransport
     private unowned let loop: EventLoop
     private let limits: HTTPLimits
     private var parser: HTTP1RequestParser
@@ -61,20 +60,29 @@ final class ServerConnection {
     private var drained = 0
     private var peerEnded = false
     private var mask = UInt32(CLINUX_READ)
+    /// Whether the transport needs the other direction first (TLS).
+    private var readNeedsWritable = false
+    private var writeNeedsReadable = false
+    /// When the first byte arrived, if that was before this object took over.
+    private var firstByte: ContinuousClock.Instant?
     /// How far the lease of a body is ahead of what has arrived.
     private static let leaseStep = 16 * 1024
 
-    init(id: UInt64, transport: any ByteTransport, peer: SocketAddress, censusKey: UInt64?, loop: EventLoop) {
-        self.id = id
-        self.transport = transport
-        self.censusKey = censusKey
+    init(_ handover: ConnectionHandover, loop: EventLoop) {
+        id = handover.id
+        transport = handover.transport
+        censusKey = handover.censusKey
         self.loop = loop
         limits = loop.context.limits
-        parser = HTTP1RequestParser(limits: limits, source: .direct(peer))
+        parser = HTTP1RequestParser(limits: limits, scheme: handover.scheme, source: .direct(handover.peer))
+        parser.append(handover.received[...])
+        firstByte = handover.firstByte
         deadline = loop.now.advanced(by: limits.idleTime)
     }
 
     // Events.
+
+    func start() { process() }
 
     func ready(mask events: UInt32) {
         let readable = events & UInt32(CLINUX_READ) != 0
@@ -84,8 +92,9 @@ final class ServerConnection {
             peerEnded = true
             current?.cancellation?.cancel()
         }
-        if events & UInt32(CLINUX_WRITE) != 0 { flush() }
-        if isReading, readable || failed {
+        let writable = events & UInt32(CLINUX_WRITE) != 0
+        if writeNeedsReadable ? readable : writable { flush() }
+        if isReading, failed || (readNeedsWritable ? writable : readable) {
             read(failed: failed)
         } else if failed {
             abandon()
@@ -153,7 +162,9 @@ final class ServerConnection {
     }
 
     private func read(failed: Bool) {
-        switch transport.read(into: &loop.scratch) {
+        let result = transport.read(into: &loop.scratch)
+        readNeedsWritable = result == .needsWritable
+        switch result {
         case .bytes(let count):
             if case .draining = phase {
                 drained += count
@@ -211,8 +222,9 @@ final class ServerConnection {
             parser.releaseBuffers()
         } else {
             phase = .head
-            deadline = loop.now.advanced(by: limits.headerTime)
+            deadline = (firstByte ?? loop.now).advanced(by: limits.headerTime)
         }
+        firstByte = nil
     }
 
     private func begin(_ head: HTTP1RequestHead) throws(HTTPParseError) {
@@ -350,7 +362,9 @@ final class ServerConnection {
     /// Writes what the socket takes; at the end of an answer goes on to the next request or to draining.
     private func flush() {
         while let (chunk, more) = output.next {
-            switch transport.write(chunk, more: more) {
+            let result = transport.write(chunk, more: more)
+            writeNeedsReadable = result == .needsReadable
+            switch result {
             case .bytes(let count): output.consume(count)
             case .needsReadable, .needsWritable: return
             case .ended, .failed: return abandon()
@@ -360,7 +374,8 @@ final class ServerConnection {
         report(
             .requestCompleted(
                 status: answer.status, requestBytes: current?.requestBytes ?? 0, responseBytes: answer.bytes,
-                duration: current.map { $0.start.duration(to: .now) } ?? .zero))
+                duration: current.map { $0.start.duration(to: .now) } ?? .zero,
+                version: current?.head.head.version ?? .http11))
         self.answer = nil
         current = nil
         // The answer may have been under way already when the server was told to stop.
@@ -382,11 +397,11 @@ final class ServerConnection {
         var wanted: UInt32 = 0
         switch phase {
         case .closed: return
-        case .idle, .head, .body, .draining: wanted = UInt32(CLINUX_READ)
+        case .idle, .head, .body, .draining: wanted = UInt32(readNeedsWritable ? CLINUX_WRITE : CLINUX_READ)
         case .handling: if !peerEnded { wanted = UInt32(CLINUX_PEER_ENDED) }
         case .writing: break
         }
-        if output.next != nil { wanted |= UInt32(CLINUX_WRITE) }
+        if output.next != nil { wanted |= UInt32(writeNeedsReadable ? CLINUX_READ : CLINUX_WRITE) }
         if wanted != mask {
             mask = wanted
             if !loop.watch(self, mask: wanted) { return close() }
@@ -395,29 +410,4 @@ final class ServerConnection {
     }
 
     private func report(_ event: HTTPServerEvent) { loop.context.report(event) }
-}
-
-/// Bytes on their way out. Large bodies are kept as they are and never joined.
-struct OutputQueue {
-    private var chunks: [[UInt8]] = []
-    private var offset = 0
-    /// Bytes written in all.
-    private(set) var written = 0
-
-    /// The rest of the first chunk, and whether others follow.
-    var next: (ArraySlice<UInt8>, more: Bool)? {
-        guard let first = chunks.first else { return nil }
-        return (first[offset...], chunks.count > 1)
-    }
-
-    mutating func append(_ bytes: [UInt8]) { if !bytes.isEmpty { chunks.append(bytes) } }
-
-    mutating func consume(_ count: Int) {
-        written += count
-        offset += count
-        if let first = chunks.first, offset >= first.count {
-            chunks.removeFirst()
-            offset = 0
-        }
-    }
 }
