@@ -16,6 +16,8 @@ public final class LookupService: HTTPHandler {
     let decodedKeys: DecodedKeyCache
     /// Computes queries and checks uploads.
     let computing: WorkPool
+    /// How long queries will take.
+    let forecast = DurationForecast()
     /// Waits for the store.
     let clerks: WorkPool
     let deadlines = Deadlines()
@@ -35,11 +37,13 @@ public final class LookupService: HTTPHandler {
         self.log = log
         decodedKeys = DecodedKeyCache(bytes: options.decodedKeyBytes)
         computing = WorkPool(
-            name: "compute", threads: options.computeThreads, waitingQueries: options.waitingQueriesLimit,
-            waitingUpkeep: options.waitingClerical, waitingTime: options.waitingTime)
+            WorkPool.Settings(
+                name: "compute", threads: options.computeThreads, niceness: options.computeNiceness, rules: options.lineRules,
+                waitingTime: options.waitingTime))
         clerks = WorkPool(
-            name: "clerk", threads: 4, waitingQueries: 0, waitingUpkeep: options.waitingClerical,
-            waitingTime: options.waitingTime)
+            WorkPool.Settings(
+                name: "clerk", threads: 4, rules: LineRules(queries: 0, upkeep: options.waitingClerical),
+                waitingTime: options.waitingTime))
     }
 
     /// Puts a snapshot in force, for all use cases in one step. Requests that began before end under the one before.
@@ -77,7 +81,7 @@ public final class LookupService: HTTPHandler {
     /// Decides about a request by its head (service.md 1.8): route, method, length, encoding, user identifier.
     public func begin(_ head: HTTPRequestHead) -> HTTPAdmission {
         do throws(ServiceFailure) {
-            let route = RouteName(path: head.path)
+            let route = try route(path: head.path, authority: head.authority)
             let limit = try bodyLimit(of: route)
             guard head.method == "POST" else { throw .methodNotAllowed }
             if let length = head.contentLength, length > limit { throw .bodyTooLarge }
@@ -97,7 +101,7 @@ public final class LookupService: HTTPHandler {
     public func handle(_ request: HTTPRequest, reply: HTTPReply) {
         let call = ServiceCall(request: request, reply: reply, service: self)
         do throws(ServiceFailure) {
-            let route = RouteName(path: request.path)
+            let route = try route(path: request.path, authority: request.authority)
             let limit = try bodyLimit(of: route)
             guard request.method == "POST" else { throw .methodNotAllowed }
             if request.body.count > limit { throw .bodyTooLarge }
@@ -190,6 +194,11 @@ final class ServiceCall: Sendable {
         answer(HTTPResponse(status: 200, fields: fields, body: body))
     }
 
-    /// Refuses.
-    func refuse(_ failure: ServiceFailure) { answer(failure.response, failure: failure) }
+    /// Refuses; `retryAfter`: seconds until there is room, when that is known.
+    func refuse(_ failure: ServiceFailure, retryAfter: Int? = nil) {
+        answer(failure.response(retryAfter: retryAfter), failure: failure)
+    }
+
+    /// Refuses because the line does not do the work.
+    func refuse(_ refusal: WorkRefusal) { refuse(ServiceFailure(refusal.reason), retryAfter: refusal.retryAfter) }
 }

@@ -5,6 +5,7 @@ import HTTPCore
 /// Why a request is refused.
 enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
     case notFound = "not_found"
+    case misdirected
     case methodNotAllowed = "method_not_allowed"
     case compressedRequest = "compressed_request"
     case invalidUserIdentifier = "invalid_user_identifier"
@@ -23,7 +24,15 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
     case notLoaded = "not_loaded"
     /// The waiting line was full.
     case queueFull = "queue_full"
-    /// It waited too long, or had to make room for a block query.
+    /// This client has its share of the line while others wait.
+    case clientShare = "client_share"
+    /// The line before it would take too long.
+    case predictedWait = "predicted_wait"
+    /// It could not be done before its deadline.
+    case predictedDeadline = "predicted_deadline"
+    /// It made room for more urgent work, or for a client that had less.
+    case displaced
+    /// It waited too long.
     case waitedTooLong = "waited_too_long"
     /// The time for its answer was over.
     case deadlinePassed = "deadline_passed"
@@ -36,9 +45,22 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
     /// Any other reason that passes.
     case tryAgainLater = "try_again_later"
 
+    /// Why a waiting line does not do work.
+    init(_ reason: WorkRefusal.Reason) {
+        switch reason {
+        case .lineFull: self = .queueFull
+        case .clientShare: self = .clientShare
+        case .predictedWait: self = .predictedWait
+        case .predictedDeadline: self = .predictedDeadline
+        case .displaced: self = .displaced
+        case .age: self = .waitedTooLong
+        }
+    }
+
     var status: Int {
         switch self {
         case .notFound, .unknownUseCaseInConfig: 404
+        case .misdirected: 421
         case .methodNotAllowed: 405
         case .compressedRequest: 415
         case .invalidUserIdentifier, .malformedMessage, .invalidExistingIDs, .unknownUseCaseInQuery,
@@ -47,8 +69,8 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
         case .bodyTooLarge: 413
         case .configurationGone: 410
         case .notSupported: 501
-        case .notLoaded, .queueFull, .waitedTooLong, .deadlinePassed, .abandoned, .storeUnavailable, .shardOutOfService,
-            .tryAgainLater:
+        case .notLoaded, .queueFull, .clientShare, .predictedWait, .predictedDeadline, .displaced, .waitedTooLong,
+            .deadlinePassed, .abandoned, .storeUnavailable, .shardOutOfService, .tryAgainLater:
             503
         case .internalError: 500
         }
@@ -57,6 +79,7 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
     var message: String {
         switch self {
         case .notFound: "Not found"
+        case .misdirected: "Misdirected request"
         case .methodNotAllowed: "Method not allowed"
         case .compressedRequest: "Compressed requests are not supported"
         case .invalidUserIdentifier: "Missing or invalid User-Identifier"
@@ -68,18 +91,21 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
         case .evaluationKeyNotFound: "Evaluation key not found"
         case .notSupported: "Not supported"
         case .invalidRequest: "Invalid request"
-        case .notLoaded, .queueFull, .waitedTooLong, .deadlinePassed, .abandoned, .storeUnavailable, .shardOutOfService,
-            .tryAgainLater:
+        case .notLoaded, .queueFull, .clientShare, .predictedWait, .predictedDeadline, .displaced, .waitedTooLong,
+            .deadlinePassed, .abandoned, .storeUnavailable, .shardOutOfService, .tryAgainLater:
             "Try again later"
         case .internalError: "Internal error"
         }
     }
 
     /// The answer: the outer shape that the reference's framework has, with a message from the list.
-    var response: HTTPResponse {
+    var response: HTTPResponse { response(retryAfter: nil) }
+
+    /// The answer; `retryAfter`: seconds until there is room, when that is known.
+    func response(retryAfter: Int?) -> HTTPResponse {
         var fields: HTTPFields = ["content-type": "application/json", "cache-control": "no-store"]
         // Spread, so that devices refused together do not come back together.
-        if status == 503 { fields.append("retry-after", "\(Int.random(in: 1...5))") }
+        if status == 503 { fields.append("retry-after", "\(retryAfter ?? Int.random(in: 1...5))") }
         if self == .methodNotAllowed { fields.append("allow", "POST") }
         return HTTPResponse(
             status: status, fields: fields, body: Array("{\"error\":{\"message\":\"\(message)\"}}".utf8))

@@ -41,6 +41,8 @@ public struct ServedUseCase: Sendable {
     public let shards: [ShardSlot]
     /// The messages of `POST /config`, made once.
     let wire: WireConfiguration
+    /// What the cost model says that a query of each shard takes on one thread.
+    let estimatedSeconds: [Double]
 
     /// A use case. A slot missing for a shard of the parameters counts as out of service.
     public init(name: String, kind: Kind, engine: PIREngine, shards: [ShardSlot]) {
@@ -50,6 +52,23 @@ public struct ServedUseCase: Sendable {
         self.engine = engine
         self.shards = shards
         wire = WireConfiguration(engine.parameters)
+        estimatedSeconds = Self.estimates(engine.parameters)
+    }
+
+    private static func estimates(_ parameters: UseCaseParameters) -> [Double] {
+        let set = parameters.set
+        let model = CostModel(set)
+        // Most shards of a use case have the same shape.
+        var known: [ShardParameters: Double] = [:]
+        return parameters.shards.map { shard in
+            if let seconds = known[shard] { return seconds }
+            let query = CostModel.Query(
+                hashFunctions: shard.hashFunctionCount, chunks: shard.chunks(set), plaintexts: shard.plaintextCount(set),
+                dimensions: shard.dimensions)
+            let seconds = model.estimate(query).total * 1e-9
+            known[shard] = seconds
+            return seconds
+        }
     }
 }
 

@@ -114,7 +114,7 @@ struct AdminListenerTests {
         for pool in [service.computing, service.clerks] {
             // As much as the pool has threads, then something that waits.
             while pool.waitingCount == 0 {
-                #expect(pool.submit(WorkItem(rank: .upkeep, run: { gate.wait() }, refuse: {})))
+                #expect(pool.submit(WorkItem(rank: .upkeep, run: { gate.wait() }, refuse: { _ in })) == nil)
             }
         }
         defer { for _ in 0..<64 { gate.signal() } }
@@ -125,8 +125,8 @@ struct AdminListenerTests {
         }
         let metrics = Self.text(try Self.get(admin, "/metrics"))
         #expect(metrics.contains("\nveilring_idle_threads{pool=\"compute\"} 0\n"))
-        #expect(metrics.contains("\nveilring_queue_length{pool=\"compute\"} 1\n"))
-        #expect(metrics.contains("\nveilring_queue_length{pool=\"clerk\"} 1\n"))
+        #expect(metrics.contains("\nveilring_queue_length{pool=\"compute\",rank=\"upkeep\"} 1\n"))
+        #expect(metrics.contains("\nveilring_queue_length{pool=\"clerk\",rank=\"upkeep\"} 1\n"))
     }
 
     @Test("not ready some moments before the listeners close, and alive until the end")

@@ -88,6 +88,13 @@ struct MetricsPage: Sendable {
                 "veilring_http_refusals_total", "Requests and connections refused by the front itself.", by: "reason",
                 metrics.frontRefusals),
             .counter(
+                "veilring_http2_streams_refused_total", "HTTP/2 streams refused.", by: "reason", metrics.streamRefusals),
+            .counter(
+                "veilring_http2_connections_ended_total", "HTTP/2 connections that the server ended.",
+                metrics.endings.all.sorted { $0.key.labelText < $1.key.labelText }.map { ending, count in
+                    MetricSample(labels: [LabelPair("reason", ending.labelText)], value: .integer(count))
+                }),
+            .counter(
                 "veilring_tls_handshakes_total", "TLS handshakes by how they ended.", by: "result", metrics.tlsHandshakes),
             .gauge("veilring_http_body_bytes", "Bytes of request bodies in memory.", held),
             .gauge("veilring_http_body_limit_bytes", "Bytes of request bodies that may be in memory.", limit),
@@ -95,19 +102,27 @@ struct MetricsPage: Sendable {
     }
 
     private var lines: [MetricFamily] {
-        func family(_ name: String, _ help: String, _ computing: Int, _ clerks: Int) -> MetricFamily {
-            .gauge(
-                name, help,
-                [("compute", computing), ("clerk", clerks)].map { pool, value in
-                    MetricSample(labels: [LabelPair("pool", pool)], value: .integer(value))
-                })
+        let pools = [("compute", service.computing.figures), ("clerk", service.clerks.figures)]
+        func family(_ name: String, _ help: String, _ value: (WorkPool.Figures) -> MetricValue) -> MetricFamily {
+            .gauge(name, help, pools.map { MetricSample(labels: [LabelPair("pool", $0)], value: value($1)) })
+        }
+        let waiting = pools.flatMap { pool, figures in
+            WorkRank.allCases.map { rank in
+                MetricSample(
+                    labels: [LabelPair("pool", pool), LabelPair("rank", rank.labelText)],
+                    value: .integer(figures.waiting[rank] ?? 0))
+            }
         }
         return [
-            family(
-                "veilring_queue_length", "Work that waits for a thread.", service.computing.waitingCount,
-                service.clerks.waitingCount),
-            family(
-                "veilring_idle_threads", "Threads without work.", service.computing.idleThreads, service.clerks.idleThreads),
+            .gauge("veilring_queue_length", "Work that waits for a thread.", waiting),
+            family("veilring_queue_predicted_seconds", "Time until what waits and runs would be done.") {
+                .real($0.predictedSeconds)
+            },
+            family("veilring_threads", "Threads.") { .integer($0.threads) },
+            family("veilring_idle_threads", "Threads without work.") { .integer($0.idleThreads) },
+            family("veilring_longest_run_seconds", "How long the work that runs longest has been running.") {
+                .real($0.longestRun.seconds)
+            },
         ]
     }
 

@@ -41,25 +41,45 @@ enum AcceptPause: String, MetricLabel {
 }
 
 /// How a TLS handshake ended.
-enum TLSHandshakeResult: String, MetricLabel {
-    /// It succeeded.
-    case succeeded = "ok"
-    /// What came was no TLS.
-    case notTLS = "not_tls"
-    /// No version of TLS that both speak.
-    case unsupportedVersion = "unsupported_version"
-    /// No cipher, group or signature that both know.
-    case nothingInCommon = "nothing_in_common"
-    /// No protocol of ALPN that both know.
-    case noProtocol = "no_protocol"
-    /// The client sent an alert: it does not trust the certificate, or has another reason.
-    case refusedByClient = "refused_by_client"
-    /// It took too long.
-    case timeout
-    /// The client went away.
-    case peerGone = "peer_gone"
-    /// Anything else.
-    case other
+enum TLSHandshakeResult: MetricLabel {
+    case succeeded
+    case failed(TLSFailure)
+
+    static var allCases: [TLSHandshakeResult] {
+        // The last is for clients only.
+        [.succeeded] + TLSFailure.allCases.filter { $0 != .certificateUntrusted }.map { .failed($0) }
+    }
+
+    var labelText: String {
+        switch self {
+        case .succeeded: "ok"
+        case .failed(let failure): failure.rawValue
+        }
+    }
+}
+
+extension HTTP2StreamRefusal: MetricLabel {
+    var labelText: String {
+        switch self {
+        case .concurrency: "concurrency"
+        case .workInFlight: "work_in_flight"
+        }
+    }
+}
+
+extension HTTP2Ending {
+    /// Why a connection was ended, as a label; the codes of HTTP/2 are a closed list.
+    var labelText: String {
+        switch self {
+        case .shutdown: "shutdown"
+        case .age: "age"
+        case .requests: "requests"
+        case .idle: "idle"
+        case .settingsTimeout: "slow_settings"
+        case .headerTimeout: "slow_header"
+        case .fault(let code): code.description.lowercased()
+        }
+    }
 }
 
 /// A part of the way of a request through the computing threads.
@@ -77,6 +97,16 @@ enum RequestPhase: String, MetricLabel {
 extension RouteName: MetricLabel {}
 
 extension ServiceFailure: MetricLabel {}
+
+extension WorkRank: MetricLabel {
+    var labelText: String {
+        switch self {
+        case .block: "block"
+        case .query: "query"
+        case .upkeep: "upkeep"
+        }
+    }
+}
 
 extension HTTPVersion: MetricLabel {
     /// As the log writes it.
@@ -116,6 +146,8 @@ final class ServiceMetrics: Sendable {
     let connectionsOpen = Gauge()
     let acceptPauses = LabelledInstruments<AcceptPause, Counter> { Counter() }
     let frontRefusals = LabelledInstruments<FrontRefusal, Counter> { Counter() }
+    let streamRefusals = LabelledInstruments<HTTP2StreamRefusal, Counter> { Counter() }
+    let endings = CombinedCounters<HTTP2Ending>()
     let tlsHandshakes = LabelledInstruments<TLSHandshakeResult, Counter> { Counter() }
 
     let reloads = LabelledInstruments<ReloadResult, Counter> { Counter() }
@@ -133,6 +165,8 @@ final class ServiceMetrics: Sendable {
         case .acceptPaused(.connections): acceptPauses[.connections]?.add()
         case .acceptPaused(.descriptors): acceptPauses[.descriptors]?.add()
         case .refused(let refusal): frontRefusals[FrontRefusal(refusal)]?.add()
+        case .streamRefused(let refusal): streamRefusals[refusal]?.add()
+        case .goAwaySent(let ending): endings.add(to: ending)
         // Counted by the service, which knows the route.
         case .requestCompleted: break
         }

@@ -31,9 +31,9 @@ extension LookupService {
                 call.refuse(.storeUnavailable)
             }
         } refuse: {
-            call.refuse(.waitedTooLong)
+            call.refuse($0)
         }
-        try enqueue(work, on: clerks, for: call, within: options.configTime)
+        enqueue(work, on: clerks, for: call, within: options.configTime)
     }
 
     /// A use case asked for, once, in the order of the request.
@@ -99,11 +99,10 @@ extension LookupService {
         }
     }
 
-    /// Puts work into a line; answers for it when its time is over before it has answered itself.
-    func enqueue(
-        _ work: WorkItem, on pool: WorkPool, for call: ServiceCall, within time: Duration
-    ) throws(ServiceFailure) {
-        guard pool.submit(work) else { throw .queueFull }
+    /// Puts work into a line; answers for it when the line does not take it, and when its time is over before it has answered
+    /// itself.
+    func enqueue(_ work: WorkItem, on pool: WorkPool, for call: ServiceCall, within time: Duration) {
+        if let refusal = pool.submit(work) { return call.refuse(refusal) }
         deadlines.expire(call, at: call.request.receivedAt.advanced(by: time))
     }
 

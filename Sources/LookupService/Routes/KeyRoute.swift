@@ -28,18 +28,18 @@ extension LookupService {
                 let timer = metrics.begin(.decode)
                 for upload in uploads { checked.append(try upload.checked(user: user, by: self)) }
                 timer.end()
-                try keep(checked, for: call)
+                keep(checked, for: call)
             } catch {
                 call.refuse(error)
             }
         } refuse: {
-            call.refuse(.waitedTooLong)
+            call.refuse($0)
         }
-        try enqueue(checking, on: computing, for: call, within: options.keyTime)
+        enqueue(checking, on: computing, for: call, within: options.keyTime)
     }
 
     /// Stores what was checked, and acknowledges it when it is durable.
-    private func keep(_ checked: [CheckedKey], for call: ServiceCall) throws(ServiceFailure) {
+    private func keep(_ checked: [CheckedKey], for call: ServiceCall) {
         let storing = WorkItem(rank: .upkeep) { [self] in
             let moment = decodedKeys.moment
             let now = secondsSince1970()
@@ -58,9 +58,9 @@ extension LookupService {
                 }
             }
         } refuse: {
-            call.refuse(.waitedTooLong)
+            call.refuse($0)
         }
-        guard clerks.submit(storing) else { throw .queueFull }
+        if let refusal = clerks.submit(storing) { call.refuse(refusal) }
     }
 }
 

@@ -23,14 +23,18 @@ extension LookupService {
         }
         let isUrgent = queries.allSatisfy { $0.useCase.kind == .block }
         let batch = QueryBatch(call: call, queries: queries, user: user, service: self)
+        let client = WorkClient(source: call.request.source, user: user, shared: options.sharedAddresses)
         let waiting = metrics.begin(.queue)
-        let work = WorkItem(rank: isUrgent ? .block : .query) {
+        let work = WorkItem(
+            rank: isUrgent ? .block : .query, client: client, seconds: batch.predictedSeconds,
+            deadline: call.request.receivedAt.advanced(by: options.queriesTime)
+        ) {
             waiting.end()
             batch.run()
         } refuse: {
-            call.refuse(.waitedTooLong)
+            call.refuse($0)
         }
-        try enqueue(work, on: computing, for: call, within: options.queriesTime)
+        enqueue(work, on: computing, for: call, within: options.queriesTime)
     }
 }
 

@@ -46,6 +46,11 @@ final class QueryBatch: Sendable {
         )
     }
 
+    /// Seconds that threads will be busy with it.
+    var predictedSeconds: Double {
+        queries.reduce(0) { $0 + service.forecast.seconds($1.useCase, shard: Int(clamping: $1.request.shardIndex)) }
+    }
+
     /// Checks all, then computes all; answers when the last is done. Runs on a computing thread.
     func run() {
         guard !call.isPointless else { return call.refuse(.abandoned) }
@@ -53,11 +58,14 @@ final class QueryBatch: Sendable {
             let timer = service.metrics.begin(.decode)
             let ready = try prepare()
             timer.end()
+            let left = predictedSeconds / Double(max(1, min(ready.count, 1 + service.computing.idleThreads)))
             if ready.count > 1 {
                 // The batch waits for its slowest part, so threads without work help; they go back to the line afterwards.
                 // How many come to help is known only when they are asked, and they may begin at once: those that were idle.
                 let workers = 1 + min(service.computing.idleThreads, ready.count - 1)
-                _ = service.computing.lend(ready.count - 1) { self.compute(ready, workers: workers, threads: 1) }
+                _ = service.computing.lend(ready.count - 1, seconds: left) {
+                    self.compute(ready, workers: workers, threads: 1)
+                }
                 compute(ready, workers: workers, threads: 1)
             } else {
                 compute(ready, workers: 1, threads: 1 + service.computing.idleThreads)
@@ -171,6 +179,7 @@ final class QueryBatch: Sendable {
         while let group = take(ready, workers: workers) {
             guard !call.isPointless else { return fail(.abandoned) }
             if group.count > 1 { service.sharedScans.add(group.count, ordering: .relaxed) }
+            let began = ContinuousClock.now
             do {
                 let timer = service.metrics.begin(.compute)
                 let answers = try Self.answer(group.map { ready[$0] }, threads: threads)
@@ -178,12 +187,24 @@ final class QueryBatch: Sendable {
                 for (index, replies) in zip(group, answers) {
                     finish(index, PIRResponse(replies: replies))
                 }
+                learn(group, seconds: began.duration(to: .now).seconds * Double(threads))
             } catch {
                 // Everything that a client can get wrong was checked before: this is about our own data.
                 service.log.note(.computationFailed(useCase: queries[group[0]].useCase.name, reason: "\(error)"))
                 return fail(.internalError)
             }
         }
+    }
+
+    /// Lets the forecast know how long queries took. Those of one group are of one use case.
+    private func learn(_ group: [Int], seconds: Double) {
+        guard let first = group.first else { return }
+        let useCase = queries[first].useCase
+        let estimated = group.reduce(0) { sum, index in
+            let shard = Int(clamping: queries[index].request.shardIndex)
+            return sum + (useCase.estimatedSeconds.indices.contains(shard) ? useCase.estimatedSeconds[shard] : 0)
+        }
+        service.forecast.record(useCase.name, estimated: estimated, measured: seconds)
     }
 
     /// The next query, with others of the same shard if it is large; nil if none is left.

@@ -101,7 +101,7 @@ struct MetricsPageTests {
         let full = try ServiceUnderTest(options: options)
         let gate = DispatchSemaphore(value: 0)
         for _ in 0..<4 {
-            #expect(full.service.clerks.submit(WorkItem(rank: .upkeep, run: { gate.wait() }, refuse: {})))
+            #expect(full.service.clerks.submit(WorkItem(rank: .upkeep, run: { gate.wait() }, refuse: { _ in })) == nil)
         }
         #expect(full.call("/config", ConfigRequest()).status == 503)
         #expect(reasons(full.service) == [.queueFull])
@@ -111,7 +111,7 @@ struct MetricsPageTests {
         options.computeThreads = 1
         options.waitingTime = .milliseconds(1)
         let late = try ServiceUnderTest(options: options)
-        #expect(late.service.computing.submit(WorkItem(rank: .query, run: { gate.wait() }, refuse: {})))
+        #expect(late.service.computing.submit(WorkItem(rank: .query, run: { gate.wait() }, refuse: { _ in })) == nil)
         let device = try TestDevice(late.identity)
         let request = device.requests(try device.query(ServiceUnderTest.number).request)
         #expect(late.call("/queries", request).status == 503)
