@@ -17,6 +17,8 @@ let package = Package(
         // C bridges: the only doors to system libraries.
         .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(
+            name: "CNghttp2", path: "Sources/CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .target(name: "CLinux", path: "Sources/CLinux"),
         .target(
             name: "CPhoneNumber", path: "Sources/CPhoneNumber",
@@ -44,7 +46,7 @@ let package = Package(
         // Second floor.
         .target(
             name: "KeywordPIR", dependencies: ["BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
-        .target(name: "HTTPCore", dependencies: ["COpenSSL", "CLinux"]),
+        .target(name: "HTTPCore", dependencies: ["COpenSSL", "CNghttp2", "CLinux"]),
 
         // Third floor.
         .target(

@@ -43,6 +43,11 @@ public struct HTTPLimits: Sendable, Equatable {
     /// Backstop: a handler that has given no answer after this time from the last byte is answered for with 503.
     public var handlerTime: Duration = .seconds(60)
 
+    /// HTTP/2 on connections of many different peers.
+    public var http2 = HTTP2Limits()
+    /// HTTP/2 on listeners where few connections carry many phones each.
+    public var http2Relay = HTTP2Limits.relay
+
     // Amounts (service.md 7).
 
     /// Connections of the process; accepting pauses above.

@@ -1,7 +1,7 @@
 // What can be wrong with a message on the wire, and the status each fault is answered with (service.md 5.3).
 // No case carries bytes of the message: these errors may be logged and counted.
 
-/// A fault of an HTTP/1.1 message. `status` is the answer a server gives before it closes the connection.
+/// A fault of an HTTP message. `status` is the answer a server gives before it closes the connection.
 public enum HTTPParseError: String, Error, Sendable, Equatable, CaseIterable, CustomStringConvertible {
     /// A line ended by LF without CR.
     case bareLineFeed
@@ -35,6 +35,8 @@ public enum HTTPParseError: String, Error, Sendable, Equatable, CaseIterable, Cu
     case repeatedHost
     /// `Host` is not a host with an optional port.
     case malformedHost
+    /// `Host` and `:authority` of an HTTP/2 request differ.
+    case conflictingAuthority
     /// More than one `Content-Length`, equal or not.
     case repeatedContentLength
     /// `Content-Length` is not 1 to 18 digits.
@@ -92,6 +94,7 @@ public enum HTTPParseError: String, Error, Sendable, Equatable, CaseIterable, Cu
         case .missingHost: "an HTTP/1.1 request needs a Host field"
         case .repeatedHost: "there must be exactly one Host field"
         case .malformedHost: "Host must be a host name or address with an optional port"
+        case .conflictingAuthority: "Host and :authority must name the same"
         case .repeatedContentLength: "there must be at most one Content-Length field"
         case .malformedContentLength: "Content-Length must be 1 to 18 digits"
         case .conflictingLength: "Transfer-Encoding and Content-Length must not come together"

@@ -26,6 +26,8 @@ struct Listener: Sendable {
 /// What a connection inherits from the listener that took it.
 struct ListenerTraits: Sendable {
     let limitsPerAddress: Bool
+    /// Few connections carry many phones each.
+    let carriesRelay: Bool
 }
 
 final class EventLoop {

@@ -305,7 +305,7 @@ final class HTTP1Connection: LoopConnection {
         respond(Self.refusal(status), early: early)
     }
 
-    private static func refusal(_ status: Int) -> HTTPResponse {
+    static func refusal(_ status: Int) -> HTTPResponse {
         // Spread, so that peers refused together do not come back together.
         HTTPResponse(status: status, fields: status == 503 ? ["retry-after": "\(Int.random(in: 1...5))"] : [:])
     }

@@ -5,7 +5,7 @@ import Glibc
 import HTTPCore
 import Synchronization
 
-/// An HTTP/1.1 server on non-blocking sockets. It serves until `shutdown`, or until it is released.
+/// A server of HTTP/1.1 and HTTP/2 on non-blocking sockets. It serves until `shutdown`, or until it is released.
 public final class HTTPServer: Sendable {
     private struct Running {
         var threads: [LoopThread]
@@ -130,7 +130,9 @@ public final class HTTPServer: Sendable {
                     opened.listeners.append(
                         Listener(
                             descriptor: descriptor,
-                            traits: ListenerTraits(limitsPerAddress: address.limitsConnectionsPerAddress)))
+                            traits: ListenerTraits(
+                                limitsPerAddress: address.limitsConnectionsPerAddress,
+                                carriesRelay: address.carriesRelay)))
                     opened.addresses.append(real)
                 } catch {
                     // A machine without IPv6 still has its IPv4 addresses.

@@ -11,12 +11,15 @@ public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
     public var port: UInt16
     /// Whether `HTTPLimits.connectionsPerAddress` holds here. False where few peers open many connections (gateway).
     public var limitsConnectionsPerAddress: Bool
+    /// Whether few connections carry many phones each here: `HTTPLimits.http2Relay` holds instead of `http2`.
+    public var carriesRelay: Bool
 
     /// An address.
-    public init(host: String, port: UInt16, limitsConnectionsPerAddress: Bool = true) {
+    public init(host: String, port: UInt16, limitsConnectionsPerAddress: Bool = true, carriesRelay: Bool = false) {
         self.host = host
         self.port = port
         self.limitsConnectionsPerAddress = limitsConnectionsPerAddress
+        self.carriesRelay = carriesRelay
     }
 
     /// Parses `host:port`, `[v6]:port` or `:port`; nil if the text has another form.

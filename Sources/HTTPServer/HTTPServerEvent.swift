@@ -36,6 +36,32 @@ public enum HTTPAcceptPause: Sendable, Equatable {
     case descriptors
 }
 
+/// Why an HTTP/2 stream was refused before it was a request (REFUSED_STREAM: the client may send it again).
+public enum HTTP2StreamRefusal: String, Sendable, Equatable, CaseIterable {
+    /// More streams at once than the settings allow.
+    case concurrency
+    /// Too many, counting the work of streams that were reset but whose handlers have not stopped yet.
+    case workInFlight
+}
+
+/// Why an HTTP/2 connection was ended with GOAWAY.
+public enum HTTP2Ending: Sendable, Equatable {
+    /// The server stops.
+    case shutdown
+    /// `HTTP2Limits.connectionAge` is reached.
+    case age
+    /// `HTTP2Limits.requestsPerConnection` is reached.
+    case requests
+    /// No stream for `HTTP2Limits.idleTime`.
+    case idle
+    /// The settings were not acknowledged in `HTTPLimits.headerTime`.
+    case settingsTimeout
+    /// A header section was not complete in `HTTPLimits.headerTime`.
+    case headerTimeout
+    /// The peer broke a rule, or did too much of something (`enhanceYourCalm`).
+    case fault(HTTP2ErrorCode)
+}
+
 /// Something that happened in a server. The callback runs on an event loop and must be quick.
 public enum HTTPServerEvent: Sendable, Equatable {
     /// A connection was taken.
@@ -49,4 +75,8 @@ public enum HTTPServerEvent: Sendable, Equatable {
     /// An answer left completely: status, body bytes in and out, time since the head was complete, protocol of the request
     /// (HTTP/1.1 if it was refused before that was known).
     case requestCompleted(status: Int, requestBytes: Int, responseBytes: Int, duration: Duration, version: HTTPVersion)
+    /// An HTTP/2 stream was refused.
+    case streamRefused(HTTP2StreamRefusal)
+    /// An HTTP/2 connection is ended.
+    case goAwaySent(HTTP2Ending)
 }

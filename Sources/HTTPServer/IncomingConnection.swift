@@ -93,8 +93,15 @@ final class IncomingConnection: LoopConnection {
             id: id, transport: transport, peer: accepted.peer, censusKey: accepted.censusKey, listener: accepted.listener,
             scheme: "http", received: received, firstByte: firstByte)
         switch version {
-        case .http1, .http2:
+        case .http1:
             let connection = HTTP1Connection(handover, loop: loop)
+            loop.replace(self, by: connection)
+            connection.start()
+        case .http2:
+            guard let connection = HTTP2Connection(handover, loop: loop) else {
+                isDone = false
+                return close()
+            }
             loop.replace(self, by: connection)
             connection.start()
         }

@@ -33,6 +33,7 @@ enum Exceptions {
         Exception(path: "Sources/StateStore/SQLiteConnection.swift", reason: "bridge to SQLite"),
         Exception(path: "Sources/HTTPCore/ByteTransport.swift", reason: "bridge to sockets"),
         Exception(path: "Sources/HTTPCore/TLS/", reason: "bridge to libssl"),
+        Exception(path: "Sources/HTTPCore/HTTP2/HTTP2Bridge.swift", reason: "bridge to nghttp2"),
         Exception(
             path: "Sources/CallerDirectory/Numbers/LibraryPhoneNumberNormalizer.swift", reason: "bridge to libphonenumber"),
         Exception(path: "Sources/CallerDirectory/Sources/ChunkedFile.swift", reason: "read(2) into an array, without copying"),

@@ -17,6 +17,7 @@ enum Floors {
     /// Doors to a system library that only these targets open.
     static let doors: [String: Set<String>] = [
         "COpenSSL": ["Cryptography", "HTTPCore"],
+        "CNghttp2": ["HTTPCore"],
         "CPhoneNumber": ["CallerDirectory"],
         "CAllocationCount": ["veilring-bench"],
     ]

@@ -1,0 +1,283 @@
+// The server's side of one HTTP/2 connection (RFC 9113, service.md 5.4): received bytes → events, answers → bytes to send.
+
+/// What happened on a connection.
+public enum HTTP2ServerEvent: Sendable {
+    /// A request's head is complete. Without body it is the whole request. `expectsContinue`: its sender waits for `interim`.
+    case head(stream: Int32, HTTPRequestHead, hasBody: Bool, expectsContinue: Bool)
+    /// A head that cannot be accepted; answer with the error's status.
+    case unacceptable(stream: Int32, HTTPParseError)
+    /// Bytes of a request's body. The peer may send as many more when they are given to `consume`.
+    case body(stream: Int32, [UInt8])
+    /// A request's body is complete.
+    case endOfBody(stream: Int32)
+    /// An answer was put into the output completely.
+    case answered(stream: Int32)
+    /// A stream has ended; nothing follows on it. With another code than `noError` the peer or a broken rule ended it.
+    case closed(stream: Int32, HTTP2ErrorCode)
+    /// A stream that was not announced was refused, because it is one too many.
+    case refused
+    /// The peer answered the PING of `beginShutdown`.
+    case pong
+    /// The connection ends with this code: a rule was broken, or it was too much of something.
+    case failed(HTTP2ErrorCode)
+}
+
+/// One HTTP/2 connection of a server. Not safe for concurrent use: its owner calls it on one thread. After each `receive`
+/// and each `nextOutput` take the events.
+public final class HTTP2ServerSession {
+    private struct Stream {
+        var head: HTTP2HeadCollector?
+        var isAnnounced = false
+        var hasEnded = false
+        var body: [UInt8] = []
+        var sent = 0
+        var isAnswered = false
+    }
+
+    private let bridge: HTTP2Bridge
+    private let limits: HTTPLimits
+    private let http2: HTTP2Limits
+    private let source: HTTPSource
+    private var streams: [Int32: Stream] = [:]
+    private var events: [HTTP2ServerEvent] = []
+    private var flood: HTTP2FloodGuard
+    private var now: ContinuousClock.Instant
+    /// The code of a connection that cannot go on; its GOAWAY is made here, not by the library.
+    private var failure: HTTP2ErrorCode?
+    private var lastWords: [UInt8]?
+    private var hasReportedFailure = false
+
+    /// Whether the peer has acknowledged the settings.
+    public private(set) var isSettled = false
+    /// When the header section began that has not ended yet.
+    public private(set) var headersSince: ContinuousClock.Instant?
+    /// Body bytes of answers put into the output, in all.
+    public private(set) var dataSent = 0
+
+    /// A session that has received nothing; nil if there is no memory. Input begins with the preface.
+    public init?(limits: HTTPLimits, http2: HTTP2Limits, source: HTTPSource, now: ContinuousClock.Instant) {
+        guard let bridge = HTTP2Bridge(.server, limits: http2) else { return nil }
+        self.bridge = bridge
+        self.limits = limits
+        self.http2 = http2
+        self.source = source
+        self.now = now
+        flood = HTTP2FloodGuard(limits: http2)
+        bridge.owner = self
+        bridge.submitSettings(
+            [
+                (.concurrentStreams, http2.concurrentStreams),
+                (.initialWindowSize, http2.streamWindow),
+                (.maxFrameSize, min(max(http2.frameSize, 16_384), 16_777_215)),
+                (.maxHeaderListSize, http2.headerList),
+                (.headerTableSize, http2.headerTable),
+                (.noOldPriorities, 1),
+            ], connectionWindow: http2.connectionWindow)
+    }
+
+    // Bytes.
+
+    /// Takes received bytes. Give it pieces of a few KiB, and take the events after each: they hold what the bytes unpack to.
+    public func receive(_ bytes: ArraySlice<UInt8>, now: ContinuousClock.Instant) {
+        self.now = now
+        if failure != nil { return }
+        if let code = bridge.receive(bytes) { return fail(code) }
+        if bridge.queuedFrames > http2.outstandingFrames { fail(.enhanceYourCalm) }
+    }
+
+    /// Bytes to send, about `limit` if so many are there (a frame is not cut).
+    public func nextOutput(atMost limit: Int, now: ContinuousClock.Instant) -> [UInt8] {
+        self.now = now
+        var output: [UInt8] = []
+        if failure == nil, let code = bridge.output(into: &output, limit: limit) { fail(code) }
+        if let words = lastWords {
+            lastWords = nil
+            output += words
+        }
+        return output
+    }
+
+    /// What has happened since the last call, in order.
+    public func takeEvents() -> [HTTP2ServerEvent] {
+        defer { events = [] }
+        return events
+    }
+
+    /// Whether nothing is left to do: close the connection when the output has left.
+    public var isFinished: Bool {
+        if failure != nil { return lastWords == nil }
+        return !bridge.wantsRead && !bridge.wantsWrite
+    }
+
+    /// Whether `nextOutput` would give something.
+    public var hasOutput: Bool { failure == nil ? bridge.wantsWrite : lastWords != nil }
+
+    // Streams.
+
+    /// Answers a request. If its body has not arrived completely, the stream is reset with NO_ERROR when the answer has left.
+    /// The body is not sent for HEAD, 204 and 304. Nothing happens if the stream has ended or is answered already.
+    public func respond(
+        stream: Int32, _ response: HTTPResponse, method: String, date: String
+    ) throws(HTTPSerializationError) {
+        guard failure == nil, let state = streams[stream], state.isAnnounced, !state.isAnswered else { return }
+        let fields = try HTTP2Serializer.response(response, date: date)
+        let hasBody =
+            !response.body.isEmpty && method != "HEAD" && response.status != 204 && response.status != 304
+        streams[stream]?.isAnswered = true
+        if hasBody { streams[stream]?.body = response.body }
+        if !bridge.submitResponse(stream, fields, hasBody: hasBody) { bridge.reset(stream, .internalError) }
+    }
+
+    /// Sends `100 Continue`.
+    public func sendContinue(stream: Int32) {
+        guard failure == nil, let state = streams[stream], !state.isAnswered else { return }
+        bridge.submitInterim(stream, [HTTP2Field(":status", text: "100")])
+    }
+
+    /// Ends a stream.
+    public func reset(stream: Int32, _ code: HTTP2ErrorCode) {
+        if failure == nil, streams[stream] != nil { bridge.reset(stream, code) }
+    }
+
+    /// Body bytes of a stream were taken: the peer may send as many more. To be called for all bytes of `body` events, also
+    /// of streams that have ended meanwhile, or the connection's window leaks away.
+    public func consume(stream: Int32, _ count: Int) {
+        if failure == nil { bridge.consume(stream, count) }
+    }
+
+    /// Body bytes of a stream's answer put into the output; 0 if the stream has ended.
+    public func sent(stream: Int32) -> Int { streams[stream]?.sent ?? 0 }
+
+    /// Whether the peer's windows let nothing out: of the stream, and of the connection.
+    public func isHeldBack(stream: Int32) -> Bool { bridge.sendWindow(stream) == 0 }
+    /// Whether the peer's window for the connection lets nothing out.
+    public var isHeldBack: Bool { bridge.sendWindow == 0 }
+
+    // The end.
+
+    /// First step of a graceful end: tells the peer to begin nothing more, and asks with a PING when it knows.
+    public func beginShutdown() {
+        if failure != nil { return }
+        bridge.shutdownNotice()
+        bridge.ping()
+    }
+
+    /// Second step, after the `pong` or a moment: what is not known by now will not be served. Running streams are finished.
+    public func finishShutdown(_ code: HTTP2ErrorCode = .noError) {
+        if failure == nil { bridge.goAway(code) }
+    }
+
+    /// Ends the connection at once with GOAWAY; streams are dropped.
+    public func fail(_ code: HTTP2ErrorCode) {
+        if failure != nil { return }
+        failure = code
+        lastWords = HTTP2GoAway.frame(lastStream: bridge.lastStream, code)
+        reportFailure(code)
+    }
+
+    private func reportFailure(_ code: HTTP2ErrorCode) {
+        if hasReportedFailure { return }
+        hasReportedFailure = true
+        events.append(.failed(code))
+    }
+}
+
+extension HTTP2ServerSession: HTTP2BridgeOwner {
+    func frameBegan(_ frame: HTTP2Frame) -> Bool { flood.allows(frame, now: now) }
+
+    func headersBegan(_ stream: Int32) {
+        headersSince = now
+        streams[stream, default: Stream()].head = HTTP2HeadCollector()
+    }
+
+    func judgeField(_ stream: Int32, nameLength: Int, valueLength: Int) -> HTTP2FieldVerdict {
+        let list = http2.headerList
+        return streams[stream]?.head?.judge(
+            nameLength: nameLength, valueLength: valueLength, list: list, count: limits.fieldCount) ?? .skip
+    }
+
+    func field(_ stream: Int32, _ name: String, _ value: String) { streams[stream]?.head?.add(name, value) }
+
+    func frameReceived(_ frame: HTTP2Frame) {
+        switch frame.type {
+        case HTTP2Frame.headers:
+            headersSince = nil
+            headers(frame)
+        case HTTP2Frame.data: if frame.endsStream { endBody(frame.stream) }
+        case HTTP2Frame.settings: if frame.isAcknowledgement { isSettled = true }
+        case HTTP2Frame.ping: if frame.isAcknowledgement { events.append(.pong) }
+        default: break
+        }
+    }
+
+    private func headers(_ frame: HTTP2Frame) {
+        guard let state = streams[frame.stream], let head = state.head else { return }
+        streams[frame.stream]?.head = nil
+        if state.isAnnounced {  // trailers: bounded as heads are, and dropped
+            if frame.endsStream { endBody(frame.stream) }
+            return
+        }
+        streams[frame.stream]?.isAnnounced = true
+        streams[frame.stream]?.hasEnded = frame.endsStream
+        do throws(HTTPParseError) {
+            let (head, expectsContinue) = try head.request(endsStream: frame.endsStream, source: source, limits: limits)
+            events.append(
+                .head(stream: frame.stream, head, hasBody: !frame.endsStream, expectsContinue: expectsContinue))
+        } catch {
+            events.append(.unacceptable(stream: frame.stream, error))
+        }
+    }
+
+    private func endBody(_ stream: Int32) {
+        guard streams[stream]?.hasEnded == false else { return }
+        streams[stream]?.hasEnded = true
+        events.append(.endOfBody(stream: stream))
+    }
+
+    func dataReceived(_ stream: Int32, _ bytes: [UInt8]) {
+        flood.noteData(bytes.count)
+        // Nobody waits for the body of a stream that is answered; its bytes must still be credited.
+        if let state = streams[stream], state.isAnnounced, !state.isAnswered {
+            events.append(.body(stream: stream, bytes))
+        } else {
+            bridge.consume(stream, bytes.count)
+        }
+    }
+
+    func frameSent(_ frame: HTTP2Frame) {
+        if !flood.noteSent(frame, now: now) { return fail(.enhanceYourCalm) }
+        if frame.type == HTTP2Frame.goAway, frame.code != HTTP2ErrorCode.noError.rawValue {
+            reportFailure(HTTP2ErrorCode(code: frame.code))
+        }
+        guard frame.endsStream, let state = streams[frame.stream] else { return }
+        events.append(.answered(stream: frame.stream))
+        if !state.hasEnded { bridge.reset(frame.stream, .noError) }
+    }
+
+    func bodyBytes(_ stream: Int32, atMost count: Int) -> (ArraySlice<UInt8>, ends: Bool) {
+        guard let state = streams[stream] else { return ([], true) }
+        let bytes = state.body[min(state.sent, state.body.count)...].prefix(count)
+        streams[stream]?.sent = state.sent + bytes.count
+        dataSent += bytes.count
+        return (bytes, state.sent + bytes.count >= state.body.count)
+    }
+
+    func streamClosed(_ stream: Int32, code: UInt32) {
+        guard let state = streams.removeValue(forKey: stream) else { return }
+        if state.head != nil { headersSince = nil }
+        if state.isAnnounced {
+            events.append(.closed(stream: stream, HTTP2ErrorCode(code: code)))
+        } else if code == HTTP2ErrorCode.refusedStream.rawValue {
+            events.append(.refused)
+        }
+    }
+}
+
+/// GOAWAY of a connection whose library session cannot be used any more (RFC 9113 section 6.8).
+enum HTTP2GoAway {
+    static func frame(lastStream: Int32, _ code: HTTP2ErrorCode) -> [UInt8] {
+        let last = UInt32(bitPattern: lastStream) & 0x7FFF_FFFF
+        let words = [last, code.rawValue].flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
+        return [0, 0, 8, HTTP2Frame.goAway, 0, 0, 0, 0, 0] + words
+    }
+}
