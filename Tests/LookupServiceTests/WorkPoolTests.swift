@@ -96,7 +96,7 @@ struct WorkPoolTests {
 
     @Test("threads give way by as many steps as they were told, and only they")
     func niceness() {
-        func ownNiceness() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
+        @Sendable func ownNiceness() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
         let before = ownNiceness()
         let rules = LineRules(queries: 1, upkeep: 1)
         let pool = WorkPool(

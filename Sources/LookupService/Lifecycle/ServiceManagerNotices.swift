@@ -1,8 +1,8 @@
 // Messages to the service manager, as sd_notify(3) describes them: one datagram with a field a line, to the socket that the
 // environment names. Without such a socket nothing happens, so the program runs the same from a shell.
 
-import CLinux
 import Glibc
+import HTTPCore
 
 /// Tells the service manager how the server does.
 public struct ServiceManagerNotices: Sendable {
@@ -35,7 +35,11 @@ public struct ServiceManagerNotices: Sendable {
     public func ready(_ status: String) { send(["READY=1", Self.status(status)]) }
 
     /// A reload begins; `ready` ends it. The manager compares the time with its own (Type=notify-reload).
-    public func reloading() { send(["RELOADING=1", "MONOTONIC_USEC=\(clinux_monotonic_microseconds())"]) }
+    public func reloading() {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        send(["RELOADING=1", "MONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)"])
+    }
 
     /// The server stops.
     public func stopping() { send(["STOPPING=1", Self.status("stopping: running requests end")]) }
@@ -53,7 +57,6 @@ public struct ServiceManagerNotices: Sendable {
     /// A manager that does not take a message is no reason to stop serving.
     private func send(_ fields: [String]) {
         guard let socket else { return }
-        let bytes = Array(fields.joined(separator: "\n").utf8)
-        _ = clinux_send_datagram(socket, bytes, bytes.count)
+        _ = Sockets.sendDatagram(Array(fields.joined(separator: "\n").utf8), to: socket)
     }
 }

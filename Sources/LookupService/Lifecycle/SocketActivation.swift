@@ -2,7 +2,6 @@
 // their number in LISTEN_FDS, for the process LISTEN_PID, with names in LISTEN_FDNAMES. Between two runs of the server
 // connections wait in such a socket, so a restart refuses none.
 
-import CLinux
 import Glibc
 import HTTPCore
 import HTTPServer
