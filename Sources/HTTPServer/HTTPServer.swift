@@ -22,6 +22,7 @@ public final class HTTPServer: Sendable {
     private let handler: any HTTPHandler
     private let events: @Sendable (HTTPServerEvent) -> Void
     private let state = Mutex(State.new)
+    private let budget: BodyBudget
 
     /// A server that is not started. `events` is called on the event loops and must be quick.
     public init(
@@ -31,7 +32,11 @@ public final class HTTPServer: Sendable {
         self.configuration = configuration
         self.handler = handler
         self.events = events
+        budget = BodyBudget(bytes: configuration.limits.bufferedBodies)
     }
+
+    /// Bytes of request bodies in memory now; `HTTPLimits.bufferedBodies` bounds them.
+    public var bufferedBodyBytes: Int { budget.held }
 
     deinit { shutdown(drain: .zero) }
 
@@ -97,7 +102,7 @@ public final class HTTPServer: Sendable {
         let context = ServerContext(
             limits: configuration.limits, exempt: configuration.exemptPrefixes, handler: handler, report: events,
             census: ConnectionCensus(limits: configuration.limits),
-            budget: BodyBudget(bytes: configuration.limits.bufferedBodies),
+            budget: budget,
             answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes)
         var threads: [LoopThread] = []
         // The first loop, which owns the listeners, starts last, so that nothing is accepted for a loop without thread.

@@ -95,6 +95,10 @@ public struct ServiceSnapshot: Sendable {
     public let version: String
     /// The use cases that `/config` hands out, by name.
     public let current: [String: ServedUseCase]
+    /// When the version was built, in seconds since 1970; nil if nobody knows.
+    public let created: Int?
+    /// Use cases that should be there and are not.
+    public let missing: [String]
     /// Every use case that answers queries, current and retained, by name and then by configuration id.
     let answering: [String: [[UInt8]: ServedUseCase]]
     /// For each evaluation key configuration of `answering` (by its hash) an engine that decodes such keys.
@@ -107,8 +111,15 @@ public struct ServiceSnapshot: Sendable {
     ///   - current: the use cases of this version; of two with one name the first counts.
     ///   - retained: use cases of older versions, newest first, also of names that are not current any more. Of several
     ///     with one name and one configuration id the newest answers.
-    public init(version: String, current: [ServedUseCase], retained: [ServedUseCase] = []) {
+    ///   - created: when the version was built, in seconds since 1970.
+    ///   - missing: names of use cases that should be in this version.
+    public init(
+        version: String, current: [ServedUseCase], retained: [ServedUseCase] = [], created: Int? = nil,
+        missing: [String] = []
+    ) {
         self.version = version
+        self.created = created
+        self.missing = missing
         self.current = Dictionary(current.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var answering: [String: [[UInt8]: ServedUseCase]] = [:]
         var keyEngines: [[UInt8]: PIREngine] = [:]

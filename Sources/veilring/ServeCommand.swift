@@ -31,14 +31,15 @@ struct ServeCommand: Command {
         SignalWaiter.block()
         CoreDumps.forbid()
         let configuration = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
-        for notice in configuration.notices { output.remark(notice) }
+        let log = Self.log(configuration.log)
+        defer { log.flush() }
+        for notice in configuration.notices { log.note(.configurationNotice(notice)) }
         let store = try Self.openStore(configuration)
-        let log = StandardErrorLog()
         let snapshots = DirectorySnapshots(log: log)
         let server = LookupServer(configuration: Self.settings(configuration), store: store, log: log) {
             // Read again, so that a file that became invalid is noticed at the reload, not at the next start.
-            try snapshots.load(
-                data: VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment).data)
+            let now = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
+            return try snapshots.load(data: now.data, expected: now.useCases.map(\.name))
         }
         _ = try server.start()
         server.runUntilTerminated()

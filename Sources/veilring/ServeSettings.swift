@@ -14,9 +14,23 @@ extension ServeCommand {
             exemptPrefixes: configuration.limits.exemptPrefixes.compactMap { AddressPrefix($0) })
         var service = serviceOptions(configuration.limits)
         service.hosts = configuration.hosts.map(roleHosts)
+        // Probes and a scraper or two.
+        var adminLimits = HTTPLimits()
+        adminLimits.connections = 256
         return LookupServerConfiguration(
-            http: listeners, service: service,
+            http: listeners,
+            admin: configuration.admin.address.map {
+                HTTPServerConfiguration(listeners: [.init(host: $0.host, port: $0.port)], limits: adminLimits, threads: 1)
+            },
+            toleratesMissingAdmin: configuration.admin.isDefault, service: service,
             drain: .seconds(configuration.limits.drainSeconds), dataFolder: configuration.data)
+    }
+
+    /// The log on standard error.
+    static func log(_ settings: LogSettings) -> SampledLog {
+        SampledLog(
+            StandardErrorLog(format: settings.format.flatMap { LogFormat(rawValue: $0.rawValue) }),
+            level: LogLevel(rawValue: settings.level.rawValue) ?? .info)
     }
 
     /// Bounds and times of the routes and of the waiting line.

@@ -19,17 +19,21 @@ extension LookupService {
                 KeyUpload(
                     hash: Array(metadata.identifier), timestamp: metadata.timestamp, key: evaluationKey, engine: engine))
         }
+        let waiting = metrics.begin(.queue)
         let checking = WorkItem(rank: .upkeep) { [self, uploads] in
-            guard !call.isPointless else { return call.refuse(.tryAgainLater) }
+            waiting.end()
+            guard !call.isPointless else { return call.refuse(.abandoned) }
             do throws(ServiceFailure) {
                 var checked: [CheckedKey] = []
+                let timer = metrics.begin(.decode)
                 for upload in uploads { checked.append(try upload.checked(user: user, by: self)) }
+                timer.end()
                 keep(checked, for: call)
             } catch {
                 call.refuse(error)
             }
         } refuse: {
-            call.refuse(.tryAgainLater, retryAfter: $0.retryAfter)
+            call.refuse($0)
         }
         enqueue(checking, on: computing, for: call, within: options.keyTime)
     }
@@ -50,13 +54,13 @@ extension LookupService {
                 case .invalidRecord, .tooManyKeys, .tooLarge: call.refuse(.invalidRequest)
                 default:
                     noteStore(error)
-                    call.refuse(.tryAgainLater)
+                    call.refuse(.storeUnavailable)
                 }
             }
         } refuse: {
-            call.refuse(.tryAgainLater, retryAfter: $0.retryAfter)
+            call.refuse($0)
         }
-        if let refusal = clerks.submit(storing) { call.refuse(.tryAgainLater, retryAfter: refusal.retryAfter) }
+        if let refusal = clerks.submit(storing) { call.refuse(refusal) }
     }
 }
 

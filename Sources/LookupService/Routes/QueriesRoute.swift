@@ -12,7 +12,11 @@ extension LookupService {
         for request in message.requests {
             // OPRF belongs to symmetric use cases, of which there are none.
             guard case .pir(let query) = request.kind else { throw .invalidRequest }
-            guard let versions = snapshot.answering[request.usecase] else { throw .unknownUseCaseInQuery }
+            guard let versions = snapshot.answering[request.usecase] else {
+                metrics.queries.add(to: ServiceMetrics.unknownUseCase)
+                throw .unknownUseCaseInQuery
+            }
+            metrics.queries.add(to: request.usecase)
             guard query.shardId == nil else { throw .notSupported }
             guard let useCase = versions[Array(query.configurationHash)] else { throw .configurationGone }
             queries.append(AcceptedQuery(useCase: useCase, request: query))
@@ -20,13 +24,15 @@ extension LookupService {
         let isUrgent = queries.allSatisfy { $0.useCase.kind == .block }
         let batch = QueryBatch(call: call, queries: queries, user: user, service: self)
         let client = WorkClient(source: call.request.source, user: user, shared: options.sharedAddresses)
+        let waiting = metrics.begin(.queue)
         let work = WorkItem(
             rank: isUrgent ? .block : .query, client: client, seconds: batch.predictedSeconds,
             deadline: call.request.receivedAt.advanced(by: options.queriesTime)
         ) {
+            waiting.end()
             batch.run()
         } refuse: {
-            call.refuse(.tryAgainLater, retryAfter: $0.retryAfter)
+            call.refuse($0)
         }
         enqueue(work, on: computing, for: call, within: options.queriesTime)
     }
