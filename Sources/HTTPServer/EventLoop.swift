@@ -193,6 +193,7 @@ final class EventLoop {
         switch message {
         case .connection(let accepted): open(accepted)
         case .reply(let connection, let request, let outcome): connections[connection]?.answer(outcome, request: request)
+        case .ping(let answer): answer()
         case .shutdown(let end):
             shutdownEnd = min(end, shutdownEnd ?? end)
             isShuttingDown = true

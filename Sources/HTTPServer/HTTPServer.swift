@@ -23,6 +23,7 @@ public final class HTTPServer: Sendable {
     private let events: @Sendable (HTTPServerEvent) -> Void
     private let state = Mutex(State.new)
     private let tls: TLSContextSlot
+    private let budget: BodyBudget
 
     /// A server that is not started. `events` is called on the event loops and must be quick.
     public init(
@@ -33,7 +34,11 @@ public final class HTTPServer: Sendable {
         tls = TLSContextSlot(configuration.tls)
         self.handler = handler
         self.events = events
+        budget = BodyBudget(bytes: configuration.limits.bufferedBodies)
     }
+
+    /// Bytes of request bodies in memory now; `HTTPLimits.bufferedBodies` bounds them.
+    public var bufferedBodyBytes: Int { budget.held }
 
     deinit { shutdown(drain: .zero) }
 
@@ -105,7 +110,7 @@ public final class HTTPServer: Sendable {
         let context = ServerContext(
             limits: configuration.limits, exempt: configuration.exemptPrefixes, handler: handler, report: events,
             census: ConnectionCensus(limits: configuration.limits),
-            budget: BodyBudget(bytes: configuration.limits.bufferedBodies),
+            budget: budget,
             answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes, tls: tls)
         var threads: [LoopThread] = []
         // The first loop, which owns the listeners, starts last, so that nothing is accepted for a loop without thread.

@@ -61,6 +61,7 @@ struct DemoCommand: Command {
         let snapshots = DirectorySnapshots(log: SilentLog())
         var settings = ServeCommand.settings(configuration)
         settings.dataFolder = nil
+        settings.admin = nil
         let store = try ServeCommand.openStore(configuration)
         let server = LookupServer(configuration: settings, store: store, log: SilentLog()) {
             try snapshots.load(data: configuration.data)
@@ -87,9 +88,4 @@ struct DemoCommand: Command {
         if keep { output.result("Kept: \(folder)") }
         return .done
     }
-}
-
-/// The demonstration shows its own lines only.
-private struct SilentLog: LogWriter {
-    func write(_ line: String) {}
 }

@@ -31,14 +31,15 @@ struct ServeCommand: Command {
         SignalWaiter.block()
         CoreDumps.forbid()
         let configuration = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
-        for notice in configuration.notices { output.remark(notice) }
+        let log = Self.log(configuration.log)
+        defer { log.flush() }
+        for notice in configuration.notices { log.note(.configurationNotice(notice)) }
         let store = try Self.openStore(configuration)
-        let log = StandardErrorLog()
         let snapshots = DirectorySnapshots(log: log)
         let server = LookupServer(configuration: Self.settings(configuration), store: store, log: log) {
             // Read again, so that a file that became invalid is noticed at the reload, not at the next start.
-            try snapshots.load(
-                data: VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment).data)
+            let now = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
+            return try snapshots.load(data: now.data, expected: now.useCases.map(\.name))
         }
         _ = try server.start()
         server.runUntilTerminated()
@@ -56,24 +57,6 @@ struct ServeCommand: Command {
             maxTotalBytes: configuration.limits.evaluationKeyStoreBytes,
             maxIdleSeconds: Int64(configuration.limits.evaluationKeyIdleHours) * 3600)
         return try SQLiteEvaluationKeyStore(path: configuration.data + "/state/keys.sqlite", limits: limits)
-    }
-
-    /// The server's settings out of the configuration.
-    static func settings(_ configuration: VeilringConfiguration) -> LookupServerConfiguration {
-        let limits = configuration.limits
-        var service = ServiceOptions()
-        service.keyBody = limits.requestBodyBytes
-        service.queriesBody = limits.requestBodyBytes
-        service.keysPerRequest = limits.keysPerRequest
-        service.queriesPerRequest = limits.queriesPerRequest
-        if let waiting = limits.queuedQueries { service.waitingQueries = waiting }
-        if let threads = limits.queryThreads { service.computeThreads = threads }
-        var http = HTTPLimits()
-        http.connections = limits.connections
-        let listeners = HTTPServerConfiguration(
-            listeners: configuration.listen.map { .init(host: $0.host, port: $0.port) }, limits: http)
-        return LookupServerConfiguration(
-            http: listeners, service: service, dataFolder: configuration.data)
     }
 }
 

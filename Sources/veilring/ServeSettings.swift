@@ -1,0 +1,90 @@
+// From the configuration file to what the server's floors are told: sizes, times, listeners (service.md 7).
+
+import CallerDirectory
+import HTTPCore
+import HTTPServer
+import LookupService
+
+extension ServeCommand {
+    /// The server's settings out of the configuration.
+    static func settings(_ configuration: VeilringConfiguration) -> LookupServerConfiguration {
+        let listeners = HTTPServerConfiguration(
+            listeners: configuration.listen.map { .init(host: $0.address.host, port: $0.address.port) },
+            limits: httpLimits(configuration.limits),
+            exemptPrefixes: configuration.limits.exemptPrefixes.compactMap { AddressPrefix($0) })
+        var service = serviceOptions(configuration.limits)
+        service.hosts = configuration.hosts.map(roleHosts)
+        // Probes and a scraper or two.
+        var adminLimits = HTTPLimits()
+        adminLimits.connections = 256
+        return LookupServerConfiguration(
+            http: listeners,
+            admin: configuration.admin.address.map {
+                HTTPServerConfiguration(listeners: [.init(host: $0.host, port: $0.port)], limits: adminLimits, threads: 1)
+            },
+            toleratesMissingAdmin: configuration.admin.isDefault, service: service,
+            drain: .seconds(configuration.limits.drainSeconds), dataFolder: configuration.data)
+    }
+
+    /// The log on standard error.
+    static func log(_ settings: LogSettings) -> SampledLog {
+        SampledLog(
+            StandardErrorLog(format: settings.format.flatMap { LogFormat(rawValue: $0.rawValue) }),
+            level: LogLevel(rawValue: settings.level.rawValue) ?? .info)
+    }
+
+    /// Bounds and times of the routes and of the waiting line.
+    static func serviceOptions(_ limits: LimitSettings) -> ServiceOptions {
+        var service = ServiceOptions()
+        service.configBody = limits.configBodyBytes
+        service.keyBody = limits.requestBodyBytes
+        service.queriesBody = limits.requestBodyBytes
+        service.answerBody = limits.responseBodyBytes
+        service.useCasesPerRequest = limits.useCasesPerRequest
+        service.keysPerRequest = limits.keysPerRequest
+        service.queriesPerRequest = limits.queriesPerRequest
+        service.decodedKeyBytes = limits.decodedKeyBytes
+        service.waitingQueries = limits.queuedQueries
+        service.waitingClerical = limits.queuedUpkeep
+        service.waitingTime = .milliseconds(limits.queuedMilliseconds)
+        service.queriesTime = .seconds(limits.queriesSeconds)
+        service.configTime = .seconds(limits.configSeconds)
+        service.keyTime = .seconds(limits.keySeconds)
+        service.computeNiceness = limits.queryNiceness
+        service.waitingWork = limits.queuedWorkMilliseconds.map { .milliseconds($0) }
+        service.clientShare = Double(limits.queuedPercentPerClient) / 100
+        service.blockQueriesInARow = limits.blockQueriesInARow
+        service.sharedAddresses = limits.exemptPrefixes.compactMap { AddressPrefix($0) }
+        if let threads = limits.queryThreads { service.computeThreads = threads }
+        return service
+    }
+
+    /// The names of the roles.
+    static func roleHosts(_ hosts: HostSettings) -> RoleHosts {
+        let names: [ServiceRole: String?] = [.service: hosts.service, .issuer: hosts.issuer, .gateway: hosts.gateway]
+        return RoleHosts(names.compactMapValues { $0 })
+    }
+
+    /// Bounds and times of HTTP.
+    static func httpLimits(_ limits: LimitSettings) -> HTTPLimits {
+        var http = HTTPLimits()
+        http.connections = limits.connections
+        http.connectionsPerAddress = limits.connectionsPerAddress
+        http.responseBody = limits.responseBodyBytes
+        http.requestLine = limits.http.requestLineBytes
+        http.headerSection = limits.http.headerBytes
+        http.fieldCount = limits.http.headerFields
+        http.headerTime = .seconds(limits.http.headerSeconds)
+        http.idleTime = .seconds(limits.http.idleSeconds)
+        http.bodyTime = .seconds(limits.http.bodySeconds)
+        http.bodyProgressTime = .seconds(limits.http.bodyProgressSeconds)
+        http.writeProgressTime = .seconds(limits.http.writeProgressSeconds)
+        http.progressBytes = limits.http.progressBytes
+        if let bytes = limits.http.bufferedBodyBytes { http.bufferedBodies = bytes }
+        // The front's own backstop must not come before the service's deadlines.
+        let longest = max(limits.queriesSeconds, limits.configSeconds, limits.keySeconds)
+        http.requestTime = max(http.requestTime, .seconds(longest))
+        http.handlerTime = max(http.handlerTime, .seconds(longest + 10))
+        return http
+    }
+}
