@@ -36,9 +36,15 @@ struct ServeCommand: Command {
         for notice in configuration.notices { log.note(.configurationNotice(notice)) }
         let store = try Self.openStore(configuration)
         let snapshots = DirectorySnapshots(log: log)
-        let server = LookupServer(configuration: Self.settings(configuration), store: store, log: log) {
-            // Read again, so that a file that became invalid is noticed at the reload, not at the next start.
-            let now = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
+        // Read again at each reload, so that a file that became invalid is noticed then, not at the next start.
+        let read = { @Sendable in
+            try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
+        }
+        let server = LookupServer(
+            configuration: Self.settings(configuration), store: store, log: log,
+            certificates: { Self.certificates(try read()) }
+        ) {
+            let now = try read()
             return try snapshots.load(data: now.data, expected: now.useCases.map(\.name))
         }
         _ = try server.start()

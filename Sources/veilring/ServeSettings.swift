@@ -9,7 +9,7 @@ extension ServeCommand {
     /// The server's settings out of the configuration.
     static func settings(_ configuration: VeilringConfiguration) -> LookupServerConfiguration {
         let listeners = HTTPServerConfiguration(
-            listeners: configuration.listen.map { .init(host: $0.address.host, port: $0.address.port) },
+            listeners: configuration.listen.map { .init(host: $0.address.host, port: $0.address.port, tls: $0.tls) },
             limits: httpLimits(configuration.limits),
             exemptPrefixes: configuration.limits.exemptPrefixes.compactMap { AddressPrefix($0) })
         var service = serviceOptions(configuration.limits)
@@ -24,6 +24,11 @@ extension ServeCommand {
             },
             toleratesMissingAdmin: configuration.admin.isDefault, service: service,
             drain: .seconds(configuration.limits.drainSeconds), dataFolder: configuration.data)
+    }
+
+    /// The certificates of the TLS listeners.
+    static func certificates(_ configuration: VeilringConfiguration) -> [TLSCertificateFiles] {
+        configuration.tls.map { TLSCertificateFiles(names: $0.names, certificate: $0.certificate, key: $0.key) }
     }
 
     /// The log on standard error.
