@@ -81,7 +81,7 @@ import Testing
         let server = try TestServer()
         var driver = try HTTP2Driver(server)
         defer { driver.close() }
-        let bodies = (0..<8).map { index in (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* (index + 3) >> 3) } }
+        let bodies = (0..<8).map { index in [UInt8](repeating: UInt8(index), count: 2_000_000 + index) }
         let streams = try bodies.map { try driver.session.send(.to("/up", method: "POST", body: $0)) }
         #expect(driver.run { $0.count { $0.stream != nil } == 8 })
         for (stream, body) in zip(streams, bodies) { #expect(driver.response(stream)?.body == body) }
