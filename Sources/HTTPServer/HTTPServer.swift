@@ -23,6 +23,7 @@ public final class HTTPServer: Sendable {
     private let handler: any HTTPHandler
     private let events: @Sendable (HTTPServerEvent) -> Void
     private let state = Mutex(State.new)
+    private let tls: TLSContextSlot
     private let budget: BodyBudget
 
     /// A server that is not started. `events` is called on the event loops and must be quick.
@@ -31,6 +32,7 @@ public final class HTTPServer: Sendable {
         events: @escaping @Sendable (HTTPServerEvent) -> Void = { _ in }
     ) {
         self.configuration = configuration
+        tls = TLSContextSlot(configuration.tls)
         self.handler = handler
         self.events = events
         budget = BodyBudget(bytes: configuration.limits.bufferedBodies)
@@ -81,9 +83,13 @@ public final class HTTPServer: Sendable {
         }
         guard let running else { return }
         let end = ContinuousClock.Instant.now.advanced(by: max(.zero, drain))
-        for mailbox in running.mailboxes { mailbox.post(.shutdown(by: end)) }
+        // The first loop tells the others, when it has accepted the last connection.
+        running.mailboxes.first?.post(.shutdown(by: end))
         for thread in running.threads { thread.join() }
     }
+
+    /// Puts other certificates in force for the connections that come from now on; open ones go on as they are.
+    public func replaceTLS(_ context: TLSServerContext) { tls.current = context }
 
     /// What is open before the threads take it over.
     private struct Opened {
@@ -97,7 +103,10 @@ public final class HTTPServer: Sendable {
         var opened = Opened()
         do throws(HTTPServerError) {
             if configuration.listeners.isEmpty { throw .noListener }
-            for address in configuration.listeners { try open(address, &opened) }
+            for address in configuration.listeners {
+                if address.tls, tls.current == nil { throw .noCertificate(for: address) }
+                try open(address, &opened)
+            }
             for _ in 0..<max(1, configuration.threads) {
                 let epoll = clinux_epoll_create()
                 guard epoll >= 0 else { throw .noResources }
@@ -120,7 +129,7 @@ public final class HTTPServer: Sendable {
             limits: configuration.limits, exempt: configuration.exemptPrefixes, handler: handler, report: events,
             census: ConnectionCensus(limits: configuration.limits),
             budget: budget,
-            answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes)
+            answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes, tls: tls)
         var threads: [LoopThread] = []
         // The first loop, which owns the listeners, starts last, so that nothing is accepted for a loop without thread.
         for (index, epoll) in opened.epolls.enumerated().reversed() {
@@ -147,7 +156,7 @@ public final class HTTPServer: Sendable {
             guard let real = Sockets.adopt(listener: descriptor) else {
                 throw .cannotListen(on: address, because: .system(EINVAL))
             }
-            opened.listeners.append(Listener(descriptor: descriptor, traits: address.traits))
+            opened.listeners.append(Listener(descriptor: descriptor, traits: address.traits, isShared: true))
             opened.addresses.append(real)
         }
         if !address.descriptors.isEmpty { return }
@@ -175,6 +184,6 @@ public final class HTTPServer: Sendable {
 extension ListenAddress {
     /// What connections that come here are held to.
     fileprivate var traits: ListenerTraits {
-        ListenerTraits(limitsPerAddress: limitsConnectionsPerAddress, carriesRelay: carriesRelay)
+        ListenerTraits(limitsPerAddress: limitsConnectionsPerAddress, carriesRelay: carriesRelay, tls: tls)
     }
 }

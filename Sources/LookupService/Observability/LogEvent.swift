@@ -194,6 +194,11 @@ public enum LogEvent: Sendable, Equatable {
         }
     }
 
+    /// Scripts wait for it, whatever the level.
+    var isAlwaysWritten: Bool {
+        if case .ready = self { true } else { false }
+    }
+
     /// What records must have in common to count as repeated; nil for those that are all written.
     var repetition: Repetition? {
         switch self {

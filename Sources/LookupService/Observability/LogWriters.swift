@@ -93,7 +93,7 @@ public final class SampledLog: LogWriter {
 
     /// Writes the record, or counts it as left out.
     public func write(_ record: LogRecord) {
-        guard record.event.level >= level else { return }
+        guard record.event.level >= level || record.event.isAlwaysWritten else { return }
         guard let repetition = record.event.repetition else { return log.write(record) }
         let (isWritten, isFirst) = stretches.withLock { stretches in
             var stretch = stretches[repetition] ?? Stretch()

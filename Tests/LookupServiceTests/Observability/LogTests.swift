@@ -65,6 +65,17 @@ struct LogTests {
         #expect(line.unicodeScalars.allSatisfy { !LogText.isControl($0) })
     }
 
+    @Test("docs/operator.md lists every kind with its level")
+    func documented() throws {
+        var folder = URL(filePath: #filePath)
+        for _ in 0..<4 { folder.deleteLastPathComponent() }
+        let page = try String(contentsOf: folder.appending(path: "docs/operator.md"), encoding: .utf8)
+        for event in Self.events {
+            let row = try #require(page.split(separator: "\n").first { $0.hasPrefix("| `") && $0.contains("`\(event.kind)`") })
+            #expect(row.split(separator: "|")[1].contains(event.level.rawValue), "\(event.kind)")
+        }
+    }
+
     @Test("levels are ordered, and less important records are dropped")
     func levels() {
         #expect(LogLevel.allCases == LogLevel.allCases.sorted())
@@ -72,7 +83,7 @@ struct LogTests {
         let log = SampledLog(memory, level: .warning)
         for event in Self.events { log.note(event) }
         #expect(!memory.records.isEmpty)
-        #expect(memory.records.map(\.event) == Self.events.filter { $0.level >= .warning })
+        #expect(memory.records.map(\.event) == Self.events.filter { $0.level >= .warning || $0.kind == "ready" })
     }
 
     @Test("ten thousand refused requests make few lines, and one that says how many were left out")

@@ -144,8 +144,12 @@ struct MetricsPageTests {
         metrics.take(.acceptPaused(.descriptors))
         metrics.take(.acceptPaused(.descriptors))
         #expect(metrics.acceptPauses[.connections]?.value == 1 && metrics.acceptPauses[.descriptors]?.value == 2)
-        metrics.tlsHandshakes[.succeeded]?.add()
-        #expect(metrics.tlsHandshakes.all.map(\.instrument.value).reduce(0, +) == 1)
+        for result in TLSHandshakeResult.allCases { metrics.tlsHandshakes[result]?.add() }
+        #expect(metrics.tlsHandshakes.all.map(\.instrument.value).reduce(0, +) == TLSHandshakeResult.allCases.count)
+        metrics.take(.streamRefused(.workInFlight))
+        metrics.take(.goAwaySent(.fault(.protocolError)))
+        #expect(metrics.streamRefusals[.workInFlight]?.value == 1 && metrics.endings.all == [.fault(.protocolError): 1])
+        #expect(HTTP2Ending.fault(.protocolError).labelText == "protocol_error")
         #expect(running.server.reload())
         running.willLoad { throw NoReply() }
         #expect(!running.server.reload())
@@ -203,6 +207,7 @@ struct MetricsPageTests {
         #expect(subject.call("/key", device.upload).status == 200)
         #expect(subject.call("/queries", device.requests(try device.query("+1").request)).status == 200)
         #expect(subject.call("/nothing").status == 404)
+        subject.service.metrics.take(.goAwaySent(.fault(.enhanceYourCalm)))
         let families = Self.families(of: subject.service)
         let rows = try Self.rows().filter { $0[0].hasPrefix("veilring_") || $0[0].hasPrefix("process_") }
         #expect(rows.map { $0[0] } == families.map(\.name))
