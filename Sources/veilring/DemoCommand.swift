@@ -59,7 +59,8 @@ struct DemoCommand: Command {
         let report = try DirectoryBuilder(configuration: configuration).run()
         for line in report.text.split(separator: "\n") { output.result("     \(line)") }
         let snapshots = DirectorySnapshots(log: SilentLog())
-        var settings = ServeCommand.settings(configuration)
+        var nothing = SocketActivation([])
+        var settings = ServeCommand.settings(configuration, activation: &nothing)
         settings.dataFolder = nil
         settings.admin = nil
         let store = try ServeCommand.openStore(configuration)

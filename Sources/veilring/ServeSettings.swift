@@ -6,29 +6,47 @@ import HTTPServer
 import LookupService
 
 extension ServeCommand {
-    /// The server's settings out of the configuration.
-    static func settings(_ configuration: VeilringConfiguration) -> LookupServerConfiguration {
-        let listeners = HTTPServerConfiguration(
+    /// The server's settings out of the configuration; listeners take over the sockets that are theirs.
+    static func settings(
+        _ configuration: VeilringConfiguration, activation: inout SocketActivation
+    ) -> LookupServerConfiguration {
+        var listeners = HTTPServerConfiguration(
             listeners: configuration.listen.map { .init(host: $0.address.host, port: $0.address.port, tls: $0.tls) },
             limits: httpLimits(configuration.limits),
             exemptPrefixes: configuration.limits.exemptPrefixes.compactMap { AddressPrefix($0) })
+        takeOver(&activation, for: &listeners) { "listen-\($0)" }
         var service = serviceOptions(configuration.limits)
         service.hosts = configuration.hosts.map(roleHosts)
         // Probes and a scraper or two.
         var adminLimits = HTTPLimits()
         adminLimits.connections = 256
+        let admin = configuration.admin.address.map { address -> HTTPServerConfiguration in
+            var admin = HTTPServerConfiguration(
+                listeners: [.init(host: address.host, port: address.port)], limits: adminLimits, threads: 1)
+            takeOver(&activation, for: &admin) { _ in "admin" }
+            return admin
+        }
         return LookupServerConfiguration(
-            http: listeners,
-            admin: configuration.admin.address.map {
-                HTTPServerConfiguration(listeners: [.init(host: $0.host, port: $0.port)], limits: adminLimits, threads: 1)
-            },
-            toleratesMissingAdmin: configuration.admin.isDefault, service: service,
+            http: listeners, admin: admin, toleratesMissingAdmin: configuration.admin.isDefault, service: service,
             drain: .seconds(configuration.limits.drainSeconds), dataFolder: configuration.data)
     }
 
     /// The certificates of the TLS listeners.
     static func certificates(_ configuration: VeilringConfiguration) -> [TLSCertificateFiles] {
         configuration.tls.map { TLSCertificateFiles(names: $0.names, certificate: $0.certificate, key: $0.key) }
+    }
+
+    /// Gives listeners the sockets that were handed over for them.
+    private static func takeOver(
+        _ activation: inout SocketActivation, for configuration: inout HTTPServerConfiguration, name: (Int) -> String
+    ) {
+        for index in configuration.listeners.indices {
+            let (host, port) = (configuration.listeners[index].host, configuration.listeners[index].port)
+            let addresses = (try? SocketAddress.resolve(host: host, port: port, listening: true)) ?? []
+            while let socket = activation.take(name: name(index), addresses: addresses) {
+                configuration.listeners[index].descriptors.append(socket.descriptor)
+            }
+        }
     }
 
     /// The log on standard error.

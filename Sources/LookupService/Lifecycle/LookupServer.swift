@@ -27,6 +27,8 @@ public struct LookupServerConfiguration: Sendable {
     public var dataFolder: String?
     /// How often the store is told to let go of what is too old.
     public var evictionInterval: Duration
+    /// Who is told how the server does.
+    public var manager = ServiceManagerNotices.none
 
     /// A configuration.
     public init(
@@ -62,6 +64,9 @@ public final class LookupServer: Sendable {
     private let eviction = DispatchQueue(label: "eviction")
     private let isStopped = Atomic<Bool>(false)
     private let adminAddressList = Mutex<[SocketAddress]>([])
+    private let watchdog = Mutex<Watchdog?>(nil)
+    /// A piece of work that takes longer than this is not slow but stuck: all deadlines are shorter.
+    private static let stuckAfter: Duration = .seconds(120)
 
     /// A server that is not started.
     ///
@@ -116,13 +121,29 @@ public final class LookupServer: Sendable {
             service.swap(to: snapshot)
             noteServing(snapshot.version)
             log.note(.ready(addresses: addresses.map(\.description), version: snapshot.version))
+            configuration.manager.ready("serving version \(snapshot.version)")
         } catch {
             stop(drain: .zero)
             throw error
         }
         scheduleEviction()
         watchCertificates()
+        startWatchdog()
         return addresses
+    }
+
+    /// Signs of life for the service manager, if it wants them, as long as event loops and computing threads do their work.
+    private func startWatchdog() {
+        guard let interval = configuration.manager.watchdogInterval else { return }
+        let manager = configuration.manager
+        let watchdog = Watchdog(interval: interval) { [weak self] time in
+            guard let self else { return false }
+            return server.answers(within: time) && service.computing.figures.longestRun < Self.stuckAfter
+        } sign: {
+            manager.alive()
+        }
+        watchdog.start()
+        self.watchdog.withLock { $0 = watchdog }
     }
 
     private func loadCertificates() throws {
@@ -168,9 +189,11 @@ public final class LookupServer: Sendable {
     @discardableResult
     public func reload() -> Bool {
         let snapshot: ServiceSnapshot
+        configuration.manager.reloading()
         do {
             snapshot = try load()
         } catch {
+            configuration.manager.ready("reload failed (see the log), still serving version \(service.version ?? "none")")
             service.metrics.reloads[.failed]?.add()
             log.note(.notReloaded(version: service.version ?? "none", reason: "\(error)"))
             return false
@@ -184,6 +207,7 @@ public final class LookupServer: Sendable {
         service.metrics.reloads[.succeeded]?.add()
         log.note(.reloaded(version: snapshot.version))
         noteServing(snapshot.version)
+        configuration.manager.ready("serving version \(snapshot.version)")
         return true
     }
 
@@ -207,6 +231,8 @@ public final class LookupServer: Sendable {
     private func stop(drain: Duration) {
         guard isStopped.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }
+        configuration.manager.stopping()
+        watchdog.withLock { $0?.end() }
         service.beginStopping()
         if drain > .zero, configuration.unreadyTime > .zero, !adminAddresses.isEmpty {
             usleep(UInt32(clamping: configuration.unreadyTime.nanoseconds / 1000))

@@ -71,6 +71,19 @@ public struct SocketActivation: Sendable, Equatable {
         return index.map { untaken.remove(at: $0) }
     }
 
+    /// Closes what no listener took, and gives a line for each.
+    public mutating func discard() -> [String] {
+        var lines = unusable.map { "descriptor \($0) of the service manager is no listening TCP socket; left alone" }
+        for socket in untaken {
+            Sockets.close(socket.descriptor)
+            lines.append(
+                "the service manager's socket on \(socket.address) belongs to no listener of the configuration; closed")
+        }
+        untaken = []
+        unusable = []
+        return lines
+    }
+
     /// Names that say for which listener a socket is.
     private static func isReserved(_ name: String) -> Bool { name == "admin" || name.hasPrefix("listen-") }
 
