@@ -3,6 +3,7 @@
 
 import CLinux
 import HTTPCore
+import Synchronization
 
 /// What all loops of a server share.
 struct ServerContext: Sendable {
@@ -15,6 +16,19 @@ struct ServerContext: Sendable {
     /// The same for answers on their way out.
     let answers: BodyBudget
     let mailboxes: [LoopMailbox]
+    let tls: TLSContextSlot
+}
+
+/// The certificates in force, for the connections that come from now on.
+final class TLSContextSlot: Sendable {
+    private let slot: Mutex<TLSServerContext?>
+
+    init(_ context: TLSServerContext?) { slot = Mutex(context) }
+
+    var current: TLSServerContext? {
+        get { slot.withLock { $0 } }
+        set { slot.withLock { $0 = newValue } }
+    }
 }
 
 /// An open listening socket.
@@ -28,6 +42,7 @@ struct ListenerTraits: Sendable {
     let limitsPerAddress: Bool
     /// Few connections carry many phones each.
     let carriesRelay: Bool
+    let tls: Bool
 }
 
 final class EventLoop {
@@ -35,6 +50,8 @@ final class EventLoop {
     private static let firstConnectionID: UInt64 = 1 << 16
     /// Pause of accepting when descriptors or connections are used up.
     private static let acceptPause: Duration = .milliseconds(100)
+    /// Steps of handshakes in one turn: a flood of handshakes must not keep the loop from its other connections.
+    private static let handshakeStepsPerTurn = 4
 
     let context: ServerContext
     let mailbox: LoopMailbox
@@ -52,6 +69,8 @@ final class EventLoop {
     private var nextLoop = 0
     private var acceptResumes: ContinuousClock.Instant?
     private var shutdownEnd: ContinuousClock.Instant?
+    private var handshakeSteps = 0
+    private var handshakes: HandshakePlaces
     private var dateText = ""
     private var dateTime: Int64 = -1
 
@@ -62,6 +81,7 @@ final class EventLoop {
         self.epoll = epoll
         self.listeners = listeners
         nextLoop = index
+        handshakes = HandshakePlaces(limit: context.limits.handshakes / context.mailboxes.count)
     }
 
     func run() {
@@ -71,6 +91,7 @@ final class EventLoop {
         while !isDone {
             let count = clinux_epoll_wait(epoll, &events, 256, waitTime)
             now = .now
+            handshakeSteps = Self.handshakeStepsPerTurn
             if count < 0 { break }  // only EBADF and the like: the loop cannot go on
             for event in events.prefix(Int(count)) { dispatch(event) }
             fireDeadlines()
@@ -109,7 +130,25 @@ final class EventLoop {
     }
 
     /// Puts another object in a connection's place, under the same id and with what the loop knows of it.
-    func replace(_ old: any LoopConnection, by new: any LoopConnection) {
+    /// Puts a connection that speaks `version` in the place of one whose protocol is known now.
+    func promote(_ old: any LoopConnection, to version: ConnectionVersion, _ handover: ConnectionHandover) {
+        switch version {
+        case .http1:
+            let connection = HTTP1Connection(handover, loop: self)
+            replace(old, by: connection)
+            connection.start()
+        case .http2:
+            guard let connection = HTTP2Connection(handover, loop: self) else {
+                forget(old)
+                var transport = handover.transport
+                return transport.close()
+            }
+            replace(old, by: connection)
+            connection.start()
+        }
+    }
+
+    private func replace(_ old: any LoopConnection, by new: any LoopConnection) {
         guard connections[old.id] === old else { return }
         new.scheduled = old.scheduled
         connections[old.id] = new
@@ -218,10 +257,46 @@ final class EventLoop {
             clinux_epoll_remove(epoll, accepted.descriptor)
             return refuse(accepted)
         }
-        let connection = IncomingConnection(
-            id: id, transport: SocketTransport(descriptor: accepted.descriptor), accepted: accepted, loop: self)
+        let connection: any LoopConnection
+        if accepted.listener.tls {
+            guard let transport = context.tls.current?.transport(descriptor: accepted.descriptor) else {
+                clinux_epoll_remove(epoll, accepted.descriptor)
+                return refuse(accepted)
+            }
+            connection = HandshakingConnection(id: id, transport: transport, accepted: accepted, loop: self)
+        } else {
+            connection = IncomingConnection(
+                id: id, transport: SocketTransport(descriptor: accepted.descriptor), accepted: accepted, loop: self)
+        }
         connections[id] = connection
         schedule(connection)
+    }
+
+    // Handshakes.
+
+    /// Whether this turn has time for a step of a handshake.
+    func takeHandshakeStep() -> Bool {
+        guard handshakeSteps > 0 else { return false }
+        handshakeSteps -= 1
+        return true
+    }
+
+    /// Whether a handshake may begin; if not, `begin` is called when it may.
+    func takeHandshakePlace(_ connection: HandshakingConnection) -> Bool { handshakes.take(connection.id) }
+
+    /// Whether others wait for a place.
+    var handshakesWait: Bool { handshakes.isAwaited }
+
+    /// A handshake is over, whatever came of it; the next begins.
+    func endHandshake() {
+        handshakes.leave()
+        while let id = handshakes.next() {
+            if let connection = connections[id] as? HandshakingConnection {
+                connection.begin()
+            } else {
+                handshakes.leave()
+            }
+        }
     }
 
     private func refuse(_ accepted: AcceptedConnection) {

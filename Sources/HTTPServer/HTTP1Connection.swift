@@ -77,7 +77,8 @@ final class HTTP1Connection: LoopConnection {
         parser = HTTP1RequestParser(limits: limits, scheme: handover.scheme, source: .direct(handover.peer))
         parser.append(handover.received[...])
         firstByte = handover.firstByte
-        deadline = loop.now.advanced(by: limits.idleTime)
+        // A handshake may end when the server has been told to stop: who has just connected still gets a moment to ask.
+        deadline = loop.now.advanced(by: loop.isShuttingDown ? min(limits.idleTime, limits.drainTime) : limits.idleTime)
     }
 
     // Events.

@@ -22,6 +22,7 @@ public final class HTTPServer: Sendable {
     private let handler: any HTTPHandler
     private let events: @Sendable (HTTPServerEvent) -> Void
     private let state = Mutex(State.new)
+    private let tls: TLSContextSlot
     private let budget: BodyBudget
 
     /// A server that is not started. `events` is called on the event loops and must be quick.
@@ -30,6 +31,7 @@ public final class HTTPServer: Sendable {
         events: @escaping @Sendable (HTTPServerEvent) -> Void = { _ in }
     ) {
         self.configuration = configuration
+        tls = TLSContextSlot(configuration.tls)
         self.handler = handler
         self.events = events
         budget = BodyBudget(bytes: configuration.limits.bufferedBodies)
@@ -68,6 +70,9 @@ public final class HTTPServer: Sendable {
         for thread in running.threads { thread.join() }
     }
 
+    /// Puts other certificates in force for the connections that come from now on; open ones go on as they are.
+    public func replaceTLS(_ context: TLSServerContext) { tls.current = context }
+
     /// What is open before the threads take it over.
     private struct Opened {
         var listeners: [Listener] = []
@@ -80,7 +85,10 @@ public final class HTTPServer: Sendable {
         var opened = Opened()
         do throws(HTTPServerError) {
             if configuration.listeners.isEmpty { throw .noListener }
-            for address in configuration.listeners { try open(address, &opened) }
+            for address in configuration.listeners {
+                if address.tls, tls.current == nil { throw .noCertificate(for: address) }
+                try open(address, &opened)
+            }
             for _ in 0..<max(1, configuration.threads) {
                 let epoll = clinux_epoll_create()
                 guard epoll >= 0 else { throw .noResources }
@@ -103,7 +111,7 @@ public final class HTTPServer: Sendable {
             limits: configuration.limits, exempt: configuration.exemptPrefixes, handler: handler, report: events,
             census: ConnectionCensus(limits: configuration.limits),
             budget: budget,
-            answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes)
+            answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes, tls: tls)
         var threads: [LoopThread] = []
         // The first loop, which owns the listeners, starts last, so that nothing is accepted for a loop without thread.
         for (index, epoll) in opened.epolls.enumerated().reversed() {
@@ -137,7 +145,7 @@ public final class HTTPServer: Sendable {
                             descriptor: descriptor,
                             traits: ListenerTraits(
                                 limitsPerAddress: address.limitsConnectionsPerAddress,
-                                carriesRelay: address.carriesRelay)))
+                                carriesRelay: address.carriesRelay, tls: address.tls)))
                     opened.addresses.append(real)
                 } catch {
                     // A machine without IPv6 still has its IPv4 addresses.

@@ -5,12 +5,6 @@ import CLinux
 import HTTPCore
 
 final class IncomingConnection: LoopConnection {
-    /// What a connection can turn into.
-    enum Version {
-        case http1
-        case http2
-    }
-
     let id: UInt64
     var censusKey: UInt64? { accepted.censusKey }
     var descriptor: Int32 { transport.descriptor }
@@ -84,7 +78,7 @@ final class IncomingConnection: LoopConnection {
     }
 
     /// Puts the connection of this protocol in the place of this one; `received` is what it has not seen yet.
-    private func promote(to version: Version, received: [UInt8]) {
+    private func promote(to version: ConnectionVersion, received: [UInt8]) {
         if isDone { return }
         if mask != UInt32(CLINUX_READ), !loop.watch(self, mask: UInt32(CLINUX_READ)) { return close() }
         isDone = true
@@ -92,19 +86,7 @@ final class IncomingConnection: LoopConnection {
         let handover = ConnectionHandover(
             id: id, transport: transport, peer: accepted.peer, censusKey: accepted.censusKey, listener: accepted.listener,
             scheme: "http", received: received, firstByte: firstByte)
-        switch version {
-        case .http1:
-            let connection = HTTP1Connection(handover, loop: loop)
-            loop.replace(self, by: connection)
-            connection.start()
-        case .http2:
-            guard let connection = HTTP2Connection(handover, loop: loop) else {
-                isDone = false
-                return close()
-            }
-            loop.replace(self, by: connection)
-            connection.start()
-        }
+        loop.promote(self, to: version, handover)
     }
 
     private func wait(_ wanted: UInt32) {

@@ -29,6 +29,12 @@ protocol LoopConnection: AnyObject {
     func close()
 }
 
+/// What a connection can turn into when it is known what it speaks.
+enum ConnectionVersion {
+    case http1
+    case http2
+}
+
 /// What a connection begins with.
 struct ConnectionHandover {
     let id: UInt64

@@ -5,18 +5,19 @@ import HTTPCore
 import HTTPServer
 import Testing
 
-private func path(of program: String) -> String? {
+func path(of program: String) -> String? {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     return folders.map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 }
 
-private func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
+func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: try #require(path(of: program)))
     process.arguments = arguments
     let pipe = Pipe()
     process.standardOutput = pipe
     process.standardError = pipe
+    process.standardInput = FileHandle.nullDevice
     try process.run()
     let output = pipe.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()

@@ -48,11 +48,15 @@ final class TestServer: Sendable {
     let port: UInt16
     let log = EventLog()
 
-    init(_ handler: ClosureHandler = ClosureHandler(), limits: HTTPLimits = HTTPLimits(), threads: Int = 2) throws {
+    init(
+        _ handler: ClosureHandler = ClosureHandler(), limits: HTTPLimits = HTTPLimits(), threads: Int = 2,
+        tls: TLSServerContext? = nil
+    ) throws {
         let log = log
         server = HTTPServer(
             configuration: HTTPServerConfiguration(
-                listeners: [ListenAddress(host: "127.0.0.1", port: 0)], limits: limits, threads: threads),
+                listeners: [ListenAddress(host: "127.0.0.1", port: 0, tls: tls != nil)], tls: tls, limits: limits,
+                threads: threads),
             handler: handler, events: { log.add($0) })
         port = try #require(try server.start().first).port
     }

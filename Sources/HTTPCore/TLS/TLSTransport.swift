@@ -47,7 +47,11 @@ public final class TLSTransport: ByteTransport, @unchecked Sendable {
         guard let session else { return .failed(.peerGone) }
         ERR_clear_error()
         let result = SSL_do_handshake(session)
-        if result == 1 { return .done }
+        if result == 1 {
+            // The first request may have come with the end of the handshake; the descriptor will not be readable for it.
+            hasBufferedInput = SSL_has_pending(session) == 1
+            return .done
+        }
         switch SSL_get_error(session, result) {
         case SSL_ERROR_WANT_READ: return .needsReadable
         case SSL_ERROR_WANT_WRITE: return .needsWritable
