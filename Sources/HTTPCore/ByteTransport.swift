@@ -88,6 +88,19 @@ public enum Sockets {
         return (descriptor, SocketAddress(bound))
     }
 
+    /// Takes over a listening socket that another process opened and handed over; gives its address. Nil: it is no listening TCP
+    /// socket.
+    public static func adopt(listener descriptor: Int32) -> SocketAddress? {
+        var bound = clinux_address()
+        return clinux_adopt_listener(descriptor, &bound) == 0 ? SocketAddress(bound) : nil
+    }
+
+    /// Sends one datagram to a Unix socket, without blocking; a path that begins with `@` is in the abstract name space. False: it
+    /// was not taken.
+    public static func sendDatagram(_ bytes: [UInt8], to path: String) -> Bool {
+        !path.utf8.contains(0) && clinux_send_datagram(path, bytes, bytes.count) == 0
+    }
+
     /// Takes a waiting connection; nil if none waits or it went away meanwhile. Throws `system` when the process or the
     /// system is out of descriptors or memory.
     public static func accept(_ listener: Int32) throws(SocketError) -> AcceptResult {

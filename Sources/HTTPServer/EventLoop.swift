@@ -35,6 +35,8 @@ final class TLSContextSlot: Sendable {
 struct Listener: Sendable {
     let descriptor: Int32
     let traits: ListenerTraits
+    /// Another process holds the socket as well: what waits in it is for the next server.
+    var isShared = false
 }
 
 /// What a connection inherits from the listener that took it.
@@ -63,6 +65,8 @@ final class EventLoop {
 
     private let epoll: Int32
     private var listeners: [Listener]
+    /// Whether this is the loop that owns the listeners.
+    private let isAccepting: Bool
     private var connections: [UInt64: any LoopConnection] = [:]
     private var deadlines = Deadlines()
     private var nextID = firstConnectionID
@@ -80,6 +84,7 @@ final class EventLoop {
         self.mailbox = context.mailboxes[index]
         self.epoll = epoll
         self.listeners = listeners
+        isAccepting = index == 0
         nextLoop = index
         handshakes = HandshakePlaces(limit: context.limits.handshakes / context.mailboxes.count)
     }
@@ -193,10 +198,17 @@ final class EventLoop {
         switch message {
         case .connection(let accepted): open(accepted)
         case .reply(let connection, let request, let outcome): connections[connection]?.answer(outcome, request: request)
+        case .ping(let answer): answer()
         case .shutdown(let end):
             shutdownEnd = min(end, shutdownEnd ?? end)
             isShuttingDown = true
+            if acceptResumes == nil {
+                // Who waits in a socket that ends now would be reset.
+                for index in listeners.indices where !listeners[index].isShared { accept(index) }
+            }
             closeListeners()
+            // This loop accepts; the others hear of the end after the last connection that they got.
+            for other in context.mailboxes where other !== mailbox && isAccepting { other.post(message) }
             for connection in connections.values { connection.shutdown() }
         }
     }
@@ -252,7 +264,7 @@ final class EventLoop {
         let id = nextID
         nextID += 1
         let added = clinux_epoll_set(epoll, accepted.descriptor, 0, UInt32(CLINUX_READ), id)
-        guard !isShuttingDown, added == 0 else {
+        guard added == 0 else {
             clinux_epoll_remove(epoll, accepted.descriptor)
             return refuse(accepted)
         }

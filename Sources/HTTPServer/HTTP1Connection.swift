@@ -138,9 +138,15 @@ final class HTTP1Connection: LoopConnection {
         process()
     }
 
-    /// The server stops: an idle connection ends now, others after their answer.
+    /// The server stops: an idle connection ends now, others after their answer. What has arrived already is answered, and who has
+    /// not asked anything yet gets a moment to.
     func shutdown() {
-        if case .idle = phase { close() }
+        guard case .idle = phase else { return }
+        ready(mask: UInt32(CLINUX_READ))
+        guard case .idle = phase else { return }
+        if requestNumber > 0 { return close() }
+        deadline = min(deadline ?? .now, loop.now.advanced(by: limits.drainTime))
+        loop.schedule(self)
     }
 
     func close() {

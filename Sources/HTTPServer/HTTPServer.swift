@@ -1,6 +1,7 @@
 // The server: opens listeners, runs event loops, stops in order (service.md 5.1, 5.4.5, 9).
 
 import CLinux
+import Dispatch
 import Glibc
 import HTTPCore
 import Synchronization
@@ -23,6 +24,7 @@ public final class HTTPServer: Sendable {
     private let events: @Sendable (HTTPServerEvent) -> Void
     private let state = Mutex(State.new)
     private let tls: TLSContextSlot
+    private let budget: BodyBudget
 
     /// A server that is not started. `events` is called on the event loops and must be quick.
     public init(
@@ -33,7 +35,11 @@ public final class HTTPServer: Sendable {
         tls = TLSContextSlot(configuration.tls)
         self.handler = handler
         self.events = events
+        budget = BodyBudget(bytes: configuration.limits.bufferedBodies)
     }
+
+    /// Bytes of request bodies in memory now; `HTTPLimits.bufferedBodies` bounds them.
+    public var bufferedBodyBytes: Int { budget.held }
 
     deinit { shutdown(drain: .zero) }
 
@@ -50,6 +56,22 @@ public final class HTTPServer: Sendable {
         return try result.get()
     }
 
+    /// Whether every event loop turns: asks each, and waits for their answers at most so long. False when it is not running.
+    /// Must not be called on an event loop.
+    public func answers(within time: Duration) -> Bool {
+        let mailboxes = state.withLock { state -> [LoopMailbox] in
+            if case .running(let running) = state { return running.mailboxes }
+            return []
+        }
+        let answered = DispatchSemaphore(value: 0)
+        let parts = max(time, .zero).components
+        let end =
+            DispatchTime.now()
+            + .milliseconds(Int(min(parts.seconds, 3600)) * 1000 + Int(parts.attoseconds / 1_000_000_000_000_000))
+        guard !mailboxes.isEmpty, mailboxes.allSatisfy({ $0.post(.ping { answered.signal() }) }) else { return false }
+        return mailboxes.allSatisfy { _ in answered.wait(timeout: end) == .success }
+    }
+
     /// Stops accepting, closes idle connections at once, lets running requests finish and closes their connections.
     /// Returns when all is done, at the latest after `drain` (a handler that blocks an event loop delays that). Must not be
     /// called from a handler on an event loop.
@@ -61,7 +83,8 @@ public final class HTTPServer: Sendable {
         }
         guard let running else { return }
         let end = ContinuousClock.Instant.now.advanced(by: max(.zero, drain))
-        for mailbox in running.mailboxes { mailbox.post(.shutdown(by: end)) }
+        // The first loop tells the others, when it has accepted the last connection.
+        running.mailboxes.first?.post(.shutdown(by: end))
         for thread in running.threads { thread.join() }
     }
 
@@ -105,7 +128,7 @@ public final class HTTPServer: Sendable {
         let context = ServerContext(
             limits: configuration.limits, exempt: configuration.exemptPrefixes, handler: handler, report: events,
             census: ConnectionCensus(limits: configuration.limits),
-            budget: BodyBudget(bytes: configuration.limits.bufferedBodies),
+            budget: budget,
             answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes, tls: tls)
         var threads: [LoopThread] = []
         // The first loop, which owns the listeners, starts last, so that nothing is accepted for a loop without thread.
@@ -129,18 +152,21 @@ public final class HTTPServer: Sendable {
     private func open(
         _ address: ListenAddress, _ opened: inout Opened
     ) throws(HTTPServerError) {
+        for descriptor in address.descriptors {
+            guard let real = Sockets.adopt(listener: descriptor) else {
+                throw .cannotListen(on: address, because: .system(EINVAL))
+            }
+            opened.listeners.append(Listener(descriptor: descriptor, traits: address.traits, isShared: true))
+            opened.addresses.append(real)
+        }
+        if !address.descriptors.isEmpty { return }
         var failure = SocketError.unknownHost
         let before = opened.listeners.count
         do throws(SocketError) {
             for candidate in try SocketAddress.resolve(host: address.host, port: address.port, listening: true) {
                 do throws(SocketError) {
                     let (descriptor, real) = try Sockets.listen(candidate)
-                    opened.listeners.append(
-                        Listener(
-                            descriptor: descriptor,
-                            traits: ListenerTraits(
-                                limitsPerAddress: address.limitsConnectionsPerAddress,
-                                carriesRelay: address.carriesRelay, tls: address.tls)))
+                    opened.listeners.append(Listener(descriptor: descriptor, traits: address.traits))
                     opened.addresses.append(real)
                 } catch {
                     // A machine without IPv6 still has its IPv4 addresses.
@@ -152,5 +178,12 @@ public final class HTTPServer: Sendable {
             throw .cannotListen(on: address, because: error)
         }
         if opened.listeners.count == before { throw .cannotListen(on: address, because: failure) }
+    }
+}
+
+extension ListenAddress {
+    /// What connections that come here are held to.
+    fileprivate var traits: ListenerTraits {
+        ListenerTraits(limitsPerAddress: limitsConnectionsPerAddress, carriesRelay: carriesRelay, tls: tls)
     }
 }

@@ -13,6 +13,9 @@ public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
     public var limitsConnectionsPerAddress: Bool
     /// Whether few connections carry many phones each here: `HTTPLimits.http2Relay` holds instead of `http2`.
     public var carriesRelay: Bool
+    /// Listening sockets that were handed over (socket activation), taken instead of opening some; empty: the server opens its
+    /// own. Closing them at the end leaves those of the service manager open.
+    public var descriptors: [Int32] = []
     /// Whether TLS is spoken here.
     public var tls: Bool
 

@@ -45,7 +45,7 @@ public enum HTTP2StreamRefusal: String, Sendable, Equatable, CaseIterable {
 }
 
 /// Why an HTTP/2 connection was ended with GOAWAY.
-public enum HTTP2Ending: Sendable, Equatable {
+public enum HTTP2Ending: Sendable, Hashable {
     /// The server stops.
     case shutdown
     /// `HTTP2Limits.connectionAge` is reached.

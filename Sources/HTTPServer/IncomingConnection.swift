@@ -24,7 +24,8 @@ final class IncomingConnection: LoopConnection {
         self.transport = transport
         self.accepted = accepted
         self.loop = loop
-        deadline = loop.now.advanced(by: loop.context.limits.idleTime)
+        let limits = loop.context.limits
+        deadline = loop.now.advanced(by: loop.isShuttingDown ? min(limits.idleTime, limits.drainTime) : limits.idleTime)
     }
 
     func ready(mask events: UInt32) {
@@ -53,8 +54,13 @@ final class IncomingConnection: LoopConnection {
         }
     }
 
+    /// Who has just connected still gets a moment to ask: closing now would look like a refusal.
     func shutdown() {
-        if received.isEmpty { close() }
+        guard received.isEmpty else { return }
+        ready(mask: UInt32(CLINUX_READ))
+        guard !isDone, received.isEmpty else { return }
+        deadline = min(deadline ?? .now, loop.now.advanced(by: loop.context.limits.drainTime))
+        loop.schedule(self)
     }
 
     func close() {
