@@ -87,7 +87,8 @@ let package = Package(
 
         // The readers of hostile bytes with what must hold for any input: the fuzzer and a replay test run them.
         .target(
-            name: "HostileInput", dependencies: ["HTTPCore", "KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf"],
+            name: "HostileInput",
+            dependencies: ["CallerDirectory", "HTTPCore", "KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf"],
             path: "Fuzzing/HostileInput"),
         .testTarget(name: "HostileInputTests", dependencies: ["HostileInput", "HTTPCore"]),
 

@@ -52,6 +52,14 @@ enum EncryptedQueryInput {
         }
     }
 
+    /// The configurations of both sets.
+    static var configurations: [[UInt8]] {
+        [narrow, wide].compactMap { $0?.parameters }.map { parameters in
+            let config = parameters.pirConfig.encoded()
+            return [1, UInt8(truncatingIfNeeded: config.count)] + config + parameters.evaluationKeyConfig.encoded()
+        }
+    }
+
     private static func query(_ input: SteeredInput, _ useCase: UseCase, _ verdict: inout InputVerdict) throws {
         let query = try useCase.engine.decodeQuery(try EncryptedIndices(decoding: input.message), shard: 0)
         verdict.outcomes.insert("query")

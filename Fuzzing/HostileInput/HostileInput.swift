@@ -29,11 +29,16 @@ public enum HostileInput: String, CaseIterable, Sendable {
     case encryptedQuery = "encrypted-query"
     /// Configurations that a server publishes, as a device reads them.
     case publishedConfiguration = "published-configuration"
+    /// JSON5, JSON, and the configuration file.
+    case json5
+    /// Files of callers, CSV and JSON Lines.
+    case callerFile = "caller-file"
 
     /// Well-formed inputs, to begin with where there is no corpus; none where text is easily found from a dictionary.
     public var examples: [[UInt8]] {
         switch self {
-        case .http1Request, .http1Response, .publishedConfiguration: []
+        case .http1Request, .http1Response, .json5, .callerFile: []
+        case .publishedConfiguration: EncryptedQueryInput.configurations
         case .protobufWire: SchemaExamples.wire
         case .protobufText: SchemaExamples.text
         case .lookupMessages: SchemaExamples.lookupMessages
@@ -52,6 +57,8 @@ public enum HostileInput: String, CaseIterable, Sendable {
         case .lookupMessages: LookupMessagesInput.judge(input)
         case .encryptedQuery: EncryptedQueryInput.judge(input)
         case .publishedConfiguration: PublishedConfigurationInput.judge(input)
+        case .json5: JSON5Input.judge(input)
+        case .callerFile: CallerFileInput.judge(input)
         }
     }
 }

@@ -2,18 +2,18 @@
 // LF or CRLF, a byte order mark before the first line. Memory is bounded by the longest record.
 
 /// One record, or what is wrong with it.
-struct CSVRecord: Sendable {
+package struct CSVRecord: Sendable {
     /// Line on which it begins, from 1.
-    var line: Int
+    package var line: Int
     /// The bytes of all fields, unquoted.
-    var bytes: [UInt8] = []
+    package var bytes: [UInt8] = []
     /// Where each field ends in `bytes`.
-    var ends: [Int] = []
+    package var ends: [Int] = []
     /// What should have been there, and what was, when the record is malformed.
-    var problem: (expected: String, came: String)?
+    package var problem: (expected: String, came: String)?
 
     /// A field's bytes; empty when there is no such field.
-    func field(_ index: Int) -> ArraySlice<UInt8> {
+    package func field(_ index: Int) -> ArraySlice<UInt8> {
         guard index < ends.count else { return [] }
         return bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
     }
@@ -23,11 +23,11 @@ struct CSVRecord: Sendable {
 }
 
 /// Reads records from pieces of bytes.
-struct CSVReader {
+package struct CSVReader {
     /// Longest record, in bytes.
     static let recordBytesAtMost = 1 << 20
     /// Most fields of a record.
-    static let fieldsAtMost = 1024
+    package static let fieldsAtMost = 1024
 
     private enum State {
         case fieldStart
@@ -45,7 +45,7 @@ struct CSVReader {
     private var atStart = true
 
     /// `source` gives the next piece each time, an empty one at the end.
-    init(source: @escaping () throws(FileReadError) -> [UInt8]) { self.source = source }
+    package init(source: @escaping () throws(FileReadError) -> [UInt8]) { self.source = source }
 
     private mutating func peek() throws(FileReadError) -> UInt8? {
         while index == chunk.count {
@@ -66,7 +66,7 @@ struct CSVReader {
     }
 
     /// The next record, nil at the end. Blank lines come as blank records.
-    mutating func next() throws(FileReadError) -> CSVRecord? {
+    package mutating func next() throws(FileReadError) -> CSVRecord? {
         guard try peek() != nil else { return nil }
         var record = CSVRecord(line: line)
         var state = State.fieldStart
@@ -154,7 +154,7 @@ struct CSVReader {
 }
 
 /// Reads callers from CSV: the first line names the columns, `number` among them.
-struct CSVCallerReader {
+package struct CSVCallerReader {
     let file: String
     private var reader: CSVReader
     private var columns: [Int?] = []
@@ -162,7 +162,7 @@ struct CSVCallerReader {
 
     /// Reads the header.
     /// - Throws: `SourceError` when a column is unknown, repeated, or `number` is missing.
-    init(file: String, source: @escaping () throws(FileReadError) -> [UInt8]) throws {
+    package init(file: String, source: @escaping () throws(FileReadError) -> [UInt8]) throws {
         self.file = file
         reader = CSVReader(source: source)
         var header: CSVRecord?
@@ -205,7 +205,7 @@ struct CSVCallerReader {
     }
 
     /// The next caller or what is wrong with its row; nil at the end.
-    mutating func next() throws -> Result<RawCaller, SourceFinding>? {
+    package mutating func next() throws -> Result<RawCaller, SourceFinding>? {
         var next = try reader.next()
         while next?.isBlank == true { next = try reader.next() }
         guard let record = next else { return nil }

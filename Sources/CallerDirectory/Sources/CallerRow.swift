@@ -34,7 +34,7 @@ public struct CallerRow: Sendable, Equatable {
 }
 
 /// A caller as it stands in a file: the number still as written, the rest already checked.
-struct RawCaller: Sendable {
+package struct RawCaller: Sendable {
     var line: Int
     var column = 0
     var number: [UInt8] = []

@@ -47,7 +47,7 @@ struct LineReader {
 }
 
 /// Reads callers from JSON Lines.
-struct JSONLinesReader {
+package struct JSONLinesReader {
     let file: String
     private var reader: LineReader
     private static let limits: JSON5Limits = {
@@ -58,13 +58,13 @@ struct JSONLinesReader {
     }()
 
     /// Reads `file` from pieces.
-    init(file: String, source: @escaping () throws(FileReadError) -> [UInt8]) {
+    package init(file: String, source: @escaping () throws(FileReadError) -> [UInt8]) {
         self.file = file
         reader = LineReader(source: source)
     }
 
     /// The next caller or what is wrong with its line; nil at the end.
-    mutating func next() throws -> Result<RawCaller, SourceFinding>? {
+    package mutating func next() throws -> Result<RawCaller, SourceFinding>? {
         while let (bytes, isCut) = try reader.next() {
             if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) && !isCut { continue }
             if isCut {
