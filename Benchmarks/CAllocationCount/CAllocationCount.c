@@ -3,7 +3,14 @@
 #include <errno.h>
 #include <stddef.h>
 
-#if defined(__GLIBC__)
+// A sanitizer brings allocating functions of its own, and must keep them.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SANITIZER
+#endif
+#endif
+
+#if defined(__GLIBC__) && !defined(HAS_SANITIZER)
 
 // Functions of the executable come before those of the C library, also for its own shared libraries. The memory is glibc's,
 // so its free() stays as it is. One counter for each thread: counting needs no lock, and other threads do not disturb it.

@@ -1,5 +1,5 @@
 // Counts what a thread allocates. Where the C library is glibc, its allocating functions are replaced by ones that count and
-// hand on to it; elsewhere nothing is counted.
+// hand on to it; elsewhere, and under a sanitizer, nothing is counted.
 #pragma once
 
 /// 1 if allocations are counted here, else 0.
