@@ -42,6 +42,7 @@ enum Exceptions {
             path: "Sources/CallerDirectory/Identities/KeywordDatabaseReading.swift",
             reason: "Hasher takes bytes as a raw buffer"),
         Exception(path: "Sources/CallerDirectory/Shards/", reason: "shard files are mapped, and written from raw columns"),
+        Exception(path: "Sources/HTTPClient/HTTP2ClientConnection.swift", reason: "used under the client's lock only"),
         Exception(path: "Sources/HTTPServer/LoopMailbox.swift", reason: "a closure crosses pthread_create(3)"),
         Exception(
             path: "Sources/LookupService/Scheduling/WorkThread.swift", reason: "a thread's inbox crosses pthread_create(3)"),
