@@ -45,9 +45,12 @@ struct ServeCommand: Command {
         var settings = Self.settings(configuration, activation: &activation)
         settings.manager = ServiceManagerNotices(environment: environment)
         for left in activation.discard() { log.note(.configurationNotice(left)) }
-        let server = LookupServer(configuration: settings, store: store, log: log) {
-            // Read again, so that a file that became invalid is noticed at the reload, not at the next start.
-            let now = try VeilringConfiguration.load(path: file, environment: environment)
+        // Read again at each reload, so that a file that became invalid is noticed then, not at the next start.
+        let read = { @Sendable in try VeilringConfiguration.load(path: file, environment: environment) }
+        let server = LookupServer(
+            configuration: settings, store: store, log: log, certificates: { Self.certificates(try read()) }
+        ) {
+            let now = try read()
             return try snapshots.load(data: now.data, expected: now.useCases.map(\.name))
         }
         _ = try server.start()

@@ -11,7 +11,7 @@ extension ServeCommand {
         _ configuration: VeilringConfiguration, activation: inout SocketActivation
     ) -> LookupServerConfiguration {
         var listeners = HTTPServerConfiguration(
-            listeners: configuration.listen.map { .init(host: $0.address.host, port: $0.address.port) },
+            listeners: configuration.listen.map { .init(host: $0.address.host, port: $0.address.port, tls: $0.tls) },
             limits: httpLimits(configuration.limits),
             exemptPrefixes: configuration.limits.exemptPrefixes.compactMap { AddressPrefix($0) })
         takeOver(&activation, for: &listeners) { "listen-\($0)" }
@@ -29,6 +29,11 @@ extension ServeCommand {
         return LookupServerConfiguration(
             http: listeners, admin: admin, toleratesMissingAdmin: configuration.admin.isDefault, service: service,
             drain: .seconds(configuration.limits.drainSeconds), dataFolder: configuration.data)
+    }
+
+    /// The certificates of the TLS listeners.
+    static func certificates(_ configuration: VeilringConfiguration) -> [TLSCertificateFiles] {
+        configuration.tls.map { TLSCertificateFiles(names: $0.names, certificate: $0.certificate, key: $0.key) }
     }
 
     /// Gives listeners the sockets that were handed over for them.

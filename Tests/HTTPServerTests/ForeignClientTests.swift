@@ -1,28 +1,9 @@
-// Independent clients against the server: curl and Python's http.client. Skipped where they are not installed.
+// Independent HTTP/1.1 clients against the server: curl and Python's http.client. Skipped where they are not installed.
 
 import Foundation
 import HTTPCore
 import HTTPServer
 import Testing
-
-func path(of program: String) -> String? {
-    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-    return folders.map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
-}
-
-func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: try #require(path(of: program)))
-    process.arguments = arguments
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: output, as: UTF8.self))
-}
 
 @Suite struct ForeignClientTests {
     @Suite(.enabled(if: path(of: "curl") != nil, "curl is not installed"))

@@ -52,6 +52,18 @@ struct RawPeer {
         }
     }
 
+    /// Some bytes; nil at the end, or when ten seconds pass without any.
+    mutating func read() -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            switch transport.read(into: &buffer) {
+            case .bytes(let count): return Array(buffer[..<count])
+            case .needsReadable, .needsWritable: if !wait(POLLIN) { return nil }
+            case .ended, .failed: return nil
+            }
+        }
+    }
+
     mutating func endWriting() { transport.endWriting() }
 
     mutating func close() {

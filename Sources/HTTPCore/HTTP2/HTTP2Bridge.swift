@@ -13,6 +13,8 @@ struct HTTP2Frame {
     var code: UInt32 = 0
     /// The last stream of GOAWAY.
     var lastStream: Int32 = 0
+    /// INITIAL_WINDOW_SIZE of SETTINGS.
+    var initialWindow: Int?
 
     static let data: UInt8 = 0
     static let headers: UInt8 = 1
@@ -49,8 +51,6 @@ enum HTTP2FieldVerdict {
 
 /// Whoever drives a session. The calls come while `receive` or `nextOutput` runs; none may use the session for that.
 protocol HTTP2BridgeOwner: AnyObject {
-    /// A frame's head has arrived. False ends the connection.
-    func frameBegan(_ frame: HTTP2Frame) -> Bool
     /// A header section begins.
     func headersBegan(_ stream: Int32)
     /// A field of these sizes was decoded.
@@ -63,8 +63,8 @@ protocol HTTP2BridgeOwner: AnyObject {
     func dataReceived(_ stream: Int32, _ bytes: [UInt8])
     /// A frame was put into the output.
     func frameSent(_ frame: HTTP2Frame)
-    /// The next bytes of the body that a stream sends, at most this many, and whether they are the last.
-    func bodyBytes(_ stream: Int32, atMost count: Int) -> (ArraySlice<UInt8>, ends: Bool)
+    /// The next bytes of the body that a stream sends, at most this many, and whether they are the last; nil resets the stream.
+    func bodyBytes(_ stream: Int32, atMost count: Int) -> (ArraySlice<UInt8>, ends: Bool)?
     /// A stream has ended.
     func streamClosed(_ stream: Int32, code: UInt32)
 }
@@ -239,7 +239,9 @@ final class HTTP2Bridge {
             guard let owner = HTTP2Bridge.owner(context), let buffer, let flags else {
                 return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
             }
-            let (bytes, ends) = owner.bodyBytes(stream, atMost: length)
+            guard let (bytes, ends) = owner.bodyBytes(stream, atMost: length) else {
+                return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+            }
             let count = min(bytes.count, length)
             bytes.withUnsafeBufferPointer { source in
                 if let base = source.baseAddress { buffer.update(from: base, count: count) }
@@ -265,6 +267,11 @@ final class HTTP2Bridge {
             frame.code = native.pointee.goaway.error_code
             frame.lastStream = native.pointee.goaway.last_stream_id
         }
+        if frame.type == HTTP2Frame.settings {
+            let entries = UnsafeBufferPointer(start: native.pointee.settings.iv, count: native.pointee.settings.niv)
+            let last = entries.last { $0.settings_id == HTTP2Setting.initialWindowSize.rawValue }
+            frame.initialWindow = last.map { Int($0.value) }
+        }
         return frame
     }
 
@@ -280,10 +287,6 @@ final class HTTP2Bridge {
     }
 
     private static func set(_ callbacks: OpaquePointer) {
-        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, head, context in
-            guard let owner = HTTP2Bridge.owner(context), let head else { return 0 }
-            return owner.frameBegan(HTTP2Bridge.frame(head.pointee)) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
-        }
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
             if let frame { HTTP2Bridge.owner(context)?.headersBegan(frame.pointee.hd.stream_id) }
             return 0

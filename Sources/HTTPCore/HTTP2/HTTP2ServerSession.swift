@@ -44,6 +44,9 @@ public final class HTTP2ServerSession {
     private var now: ContinuousClock.Instant
     /// The code of a connection that cannot go on; its GOAWAY is made here, not by the library.
     private var failure: HTTP2ErrorCode?
+    private var scanner = HTTP2FrameScanner(preface: HTTP2Preface.bytes.count)
+    private var opened = HTTP2OpenedStreams()
+    private var windows = HTTP2WindowWatch()
     private var lastWords: [UInt8]?
     private var hasReportedFailure = false
 
@@ -81,8 +84,39 @@ public final class HTTP2ServerSession {
     public func receive(_ bytes: ArraySlice<UInt8>, now: ContinuousClock.Instant) {
         self.now = now
         if failure != nil { return }
-        if let code = bridge.receive(bytes) { return fail(code) }
+        var position = bytes.startIndex
+        var rest = bytes
+        while failure == nil, let frame = scanner.next(in: bytes, from: &position) {
+            if let code = fault(of: frame) {
+                // What came before is still taken.
+                pass(rest[..<max(rest.startIndex, position - HTTP2FrameScanner.headSize)])
+                return fail(code)
+            }
+            if frame.type == HTTP2Frame.settings, !frame.isAcknowledgement {
+                pass(rest[..<position])
+                rest = rest[position...]
+                windows.largest = streams.keys.reduce(0) { max($0, bridge.sendWindow($1)) }
+            }
+        }
+        pass(rest)
         if bridge.queuedFrames > http2.outstandingFrames { fail(.enhanceYourCalm) }
+    }
+
+    private func pass(_ bytes: ArraySlice<UInt8>) {
+        if failure == nil, !bytes.isEmpty, let code = bridge.receive(bytes) { fail(code) }
+    }
+
+    /// What is wrong with a frame that begins, as far as the library does not see it.
+    private func fault(of frame: HTTP2Frame) -> HTTP2ErrorCode? {
+        if !flood.allows(frame, now: now) { return .enhanceYourCalm }
+        switch frame.type {
+        case HTTP2Frame.priority: return frame.stream == 0 ? .protocolError : nil
+        case HTTP2Frame.headers:
+            if opened.hasSkipped(frame.stream) { return .protocolError }
+            opened.note(frame.stream)
+            return nil
+        default: return nil
+        }
     }
 
     /// Bytes to send, about `limit` if so many are there (a frame is not cut).
@@ -157,9 +191,7 @@ public final class HTTP2ServerSession {
 
     /// First step of a graceful end: tells the peer to begin nothing more, and asks with a PING when it knows.
     public func beginShutdown() {
-        if failure != nil { return }
-        bridge.shutdownNotice()
-        bridge.ping()
+        if failure == nil { bridge.shutdownNotice() }
     }
 
     /// Second step, after the `pong` or a moment: what is not known by now will not be served. Running streams are finished.
@@ -183,8 +215,6 @@ public final class HTTP2ServerSession {
 }
 
 extension HTTP2ServerSession: HTTP2BridgeOwner {
-    func frameBegan(_ frame: HTTP2Frame) -> Bool { flood.allows(frame, now: now) }
-
     func headersBegan(_ stream: Int32) {
         headersSince = now
         streams[stream, default: Stream()].head = HTTP2HeadCollector()
@@ -204,7 +234,9 @@ extension HTTP2ServerSession: HTTP2BridgeOwner {
             headersSince = nil
             headers(frame)
         case HTTP2Frame.data: if frame.endsStream { endBody(frame.stream) }
-        case HTTP2Frame.settings: if frame.isAcknowledgement { isSettled = true }
+        case HTTP2Frame.settings:
+            if frame.isAcknowledgement { isSettled = true }
+            if let size = frame.initialWindow, windows.overflows(by: size) { fail(.flowControlError) }
         case HTTP2Frame.ping: if frame.isAcknowledgement { events.append(.pong) }
         default: break
         }
@@ -246,16 +278,18 @@ extension HTTP2ServerSession: HTTP2BridgeOwner {
 
     func frameSent(_ frame: HTTP2Frame) {
         if !flood.noteSent(frame, now: now) { return fail(.enhanceYourCalm) }
-        if frame.type == HTTP2Frame.goAway, frame.code != HTTP2ErrorCode.noError.rawValue {
-            reportFailure(HTTP2ErrorCode(code: frame.code))
+        if frame.type == HTTP2Frame.goAway {
+            if frame.code != HTTP2ErrorCode.noError.rawValue { reportFailure(HTTP2ErrorCode(code: frame.code)) }
+            // Not before: the library sends a PING ahead of everything else.
+            if frame.lastStream == .max { bridge.ping() }
         }
         guard frame.endsStream, let state = streams[frame.stream] else { return }
         events.append(.answered(stream: frame.stream))
         if !state.hasEnded { bridge.reset(frame.stream, .noError) }
     }
 
-    func bodyBytes(_ stream: Int32, atMost count: Int) -> (ArraySlice<UInt8>, ends: Bool) {
-        guard let state = streams[stream] else { return ([], true) }
+    func bodyBytes(_ stream: Int32, atMost count: Int) -> (ArraySlice<UInt8>, ends: Bool)? {
+        guard let state = streams[stream] else { return nil }
         let bytes = state.body[min(state.sent, state.body.count)...].prefix(count)
         streams[stream]?.sent = state.sent + bytes.count
         dataSent += bytes.count

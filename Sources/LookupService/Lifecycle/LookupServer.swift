@@ -57,6 +57,8 @@ public final class LookupServer: Sendable {
     private let admin: HTTPServer?
     private let store: any EvaluationKeyStore
     private let load: @Sendable () throws -> ServiceSnapshot
+    private let certificates: @Sendable () throws -> [TLSCertificateFiles]
+    private let keeper = Mutex<CertificateKeeper?>(nil)
     private let reloads = DispatchQueue(label: "reload")
     private let waitingReloads = Mutex(0)
     private let eviction = DispatchQueue(label: "eviction")
@@ -72,10 +74,13 @@ public final class LookupServer: Sendable {
     ///   - store: the evaluation keys; closed when the server stops.
     ///   - log: takes the request lines and the lines about the server.
     ///   - load: gives the snapshot to serve, at start and at every reload, or throws; its error's text goes to the log.
+    ///   - certificates: gives the certificates of the TLS listeners, at start and at every reload.
     public init(
         configuration: LookupServerConfiguration, store: any EvaluationKeyStore, log: any LogWriter,
+        certificates: @escaping @Sendable () throws -> [TLSCertificateFiles] = { [] },
         load: @escaping @Sendable () throws -> ServiceSnapshot
     ) {
+        self.certificates = certificates
         self.configuration = configuration
         self.store = store
         self.load = load
@@ -105,11 +110,12 @@ public final class LookupServer: Sendable {
     /// Opens the listeners, loads, and says on the log that it is ready.
     ///
     /// - Returns: the real addresses.
-    /// - Throws: `HTTPServerError`, or what `load` throws; nothing is left open then.
+    /// - Throws: `HTTPServerError`, `TLSError`, or what `load` and `certificates` throw; nothing is left open then.
     public func start() throws -> [SocketAddress] {
         try startAdmin()
         let addresses: [SocketAddress]
         do {
+            try loadCertificates()
             addresses = try server.start()
             let snapshot = try load()
             service.swap(to: snapshot)
@@ -121,6 +127,7 @@ public final class LookupServer: Sendable {
             throw error
         }
         scheduleEviction()
+        watchCertificates()
         startWatchdog()
         return addresses
     }
@@ -137,6 +144,26 @@ public final class LookupServer: Sendable {
         }
         watchdog.start()
         self.watchdog.withLock { $0 = watchdog }
+    }
+
+    private func loadCertificates() throws {
+        let files = try certificates()
+        guard !files.isEmpty else { return }
+        let context = try TLSServerContext(certificates: files)
+        server.replaceTLS(context)
+        let server = server
+        let keeper = CertificateKeeper(files: files, current: context, log: log) { server.replaceTLS($0) }
+        self.keeper.withLock { $0 = keeper }
+    }
+
+    /// Looks at the certificate files again and again until the server has stopped.
+    private func watchCertificates() {
+        guard let keeper = keeper.withLock({ $0 }) else { return }
+        reloads.asyncAfter(deadline: .now() + .nanoseconds(CertificateKeeper.interval.nanoseconds)) { [weak self] in
+            guard let self, !isStopped.load(ordering: .acquiring) else { return }
+            keeper.check()
+            watchCertificates()
+        }
     }
 
     /// The addresses of the admin listener; empty without one.
@@ -172,6 +199,11 @@ public final class LookupServer: Sendable {
             return false
         }
         service.swap(to: snapshot)
+        do {
+            if let keeper = keeper.withLock({ $0 }) { keeper.check(files: try certificates()) }
+        } catch {
+            log.note(.certificatesNotLoaded(reason: "\(error)"))
+        }
         service.metrics.reloads[.succeeded]?.add()
         log.note(.reloaded(version: snapshot.version))
         noteServing(snapshot.version)

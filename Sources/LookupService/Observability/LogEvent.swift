@@ -76,6 +76,10 @@ public enum LogEvent: Sendable, Equatable {
     case reloaded(version: String)
     /// The version in force stays, because of `reason`.
     case notReloaded(version: String, reason: String)
+    /// Certificates are in force; the first of them expires at that time.
+    case certificatesLoaded(count: Int, expires: String)
+    /// The certificates in force stay, because of `reason`, which names files of the configuration.
+    case certificatesNotLoaded(reason: String)
     /// The server was told to stop.
     case stopping
     /// The front refused a request or connection by itself; `reason` is of its closed list.
@@ -107,6 +111,8 @@ public enum LogEvent: Sendable, Equatable {
         case .configurationNotice: "configuration_notice"
         case .reloaded: "reloaded"
         case .notReloaded: "not_reloaded"
+        case .certificatesLoaded: "certificates_loaded"
+        case .certificatesNotLoaded: "certificates_not_loaded"
         case .stopping: "stopping"
         case .refusedByFront: "refused_by_front"
         case .storeFailed: "store_failed"
@@ -125,9 +131,10 @@ public enum LogEvent: Sendable, Equatable {
         switch self {
         case .request(let request): request.status >= 500 ? .warning : .info
         case .refusedByFront, .keysEvicted: .info
-        case .ready, .adminListening, .reloaded, .stopping, .leftOut: .notice
+        case .ready, .adminListening, .reloaded, .certificatesLoaded, .stopping, .leftOut: .notice
         case .noAdminListener, .configurationNotice, .servingNotRecorded, .queryForShardOutOfService: .warning
-        case .notReloaded, .storeFailed, .versionUnusable, .shardOutOfService, .computationFailed: .error
+        case .notReloaded, .certificatesNotLoaded, .storeFailed, .versionUnusable, .shardOutOfService, .computationFailed:
+            .error
         }
     }
 
@@ -144,6 +151,8 @@ public enum LogEvent: Sendable, Equatable {
             ]
         case .ready(let addresses, let version): [("addresses", .texts(addresses)), ("version", .text(version))]
         case .adminListening(let addresses): [("addresses", .texts(addresses))]
+        case .certificatesLoaded(let count, let expires): [("count", .integer(count)), ("expires", .text(expires))]
+        case .certificatesNotLoaded(let reason): [("reason", .text(reason))]
         case .noAdminListener(let reason), .configurationNotice(let reason), .refusedByFront(let reason),
             .storeFailed(let reason), .servingNotRecorded(let reason), .versionUnusable(let reason):
             [("reason", .text(reason))]
@@ -178,6 +187,8 @@ public enum LogEvent: Sendable, Equatable {
         case .configurationNotice(let text): text
         case .reloaded(let version): "reloaded: version \(version)"
         case .notReloaded(let version, let reason): "not reloaded, version \(version) stays: \(reason)"
+        case .certificatesLoaded(let count, let expires): "certificates in force: \(count), the first expires \(expires)"
+        case .certificatesNotLoaded(let reason): "certificates not loaded, those in force stay: \(reason)"
         case .stopping: "stopping"
         case .refusedByFront(let reason): "refused: \(reason)"
         case .storeFailed(let reason): "store: \(reason)"
@@ -209,7 +220,8 @@ public enum LogEvent: Sendable, Equatable {
         case .queryForShardOutOfService(let shard, let useCase): Repetition(kind: kind, detail: "\(useCase) \(shard)")
         case .computationFailed(let useCase, _): Repetition(kind: kind, detail: useCase)
         case .storeFailed, .servingNotRecorded: Repetition(kind: kind, detail: "")
-        case .ready, .adminListening, .noAdminListener, .configurationNotice, .reloaded, .notReloaded, .stopping, .keysEvicted,
+        case .ready, .adminListening, .noAdminListener, .configurationNotice, .reloaded, .notReloaded, .certificatesLoaded,
+            .certificatesNotLoaded, .stopping, .keysEvicted,
             .versionUnusable, .shardOutOfService, .leftOut:
             nil
         }

@@ -96,6 +96,11 @@ struct MetricsPage: Sendable {
                 }),
             .counter(
                 "veilring_tls_handshakes_total", "TLS handshakes by how they ended.", by: "result", metrics.tlsHandshakes),
+            .histogram(
+                "veilring_tls_handshake_duration_seconds", "From a connection to the end of its TLS handshake.", by: "version",
+                metrics.tlsDurations),
+            .counter(
+                "veilring_tls_resumptions_total", "TLS handshakes that resumed a session.", metrics.tlsResumptions.value),
             .gauge("veilring_http_body_bytes", "Bytes of request bodies in memory.", held),
             .gauge("veilring_http_body_limit_bytes", "Bytes of request bodies that may be in memory.", limit),
         ]

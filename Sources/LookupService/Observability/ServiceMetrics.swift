@@ -58,6 +58,12 @@ enum TLSHandshakeResult: MetricLabel {
     }
 }
 
+/// Versions of TLS, as the library names them.
+enum TLSVersion: String, MetricLabel {
+    case tls12 = "TLSv1.2"
+    case tls13 = "TLSv1.3"
+}
+
 extension HTTP2StreamRefusal: MetricLabel {
     var labelText: String {
         switch self {
@@ -149,6 +155,8 @@ final class ServiceMetrics: Sendable {
     let streamRefusals = LabelledInstruments<HTTP2StreamRefusal, Counter> { Counter() }
     let endings = CombinedCounters<HTTP2Ending>()
     let tlsHandshakes = LabelledInstruments<TLSHandshakeResult, Counter> { Counter() }
+    let tlsDurations = LabelledInstruments<TLSVersion, Histogram> { Histogram() }
+    let tlsResumptions = Counter()
 
     let reloads = LabelledInstruments<ReloadResult, Counter> { Counter() }
 
@@ -167,6 +175,11 @@ final class ServiceMetrics: Sendable {
         case .acceptPaused(.connections): acceptPauses[.connections]?.add()
         case .acceptPaused(.descriptors): acceptPauses[.descriptors]?.add()
         case .refused(let refusal): frontRefusals[FrontRefusal(refusal)]?.add()
+        case .handshakeCompleted(let version, let isResumed, let duration):
+            tlsHandshakes[.succeeded]?.add()
+            if let version = TLSVersion(rawValue: version) { tlsDurations[version]?.observe(duration) }
+            if isResumed { tlsResumptions.add() }
+        case .handshakeFailed(let failure): tlsHandshakes[.failed(failure)]?.add()
         case .streamRefused(let refusal): streamRefusals[refusal]?.add()
         case .goAwaySent(let ending): endings.add(to: ending)
         // Counted by the service, which knows the route.

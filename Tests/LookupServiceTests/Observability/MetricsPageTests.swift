@@ -144,8 +144,12 @@ struct MetricsPageTests {
         metrics.take(.acceptPaused(.descriptors))
         metrics.take(.acceptPaused(.descriptors))
         #expect(metrics.acceptPauses[.connections]?.value == 1 && metrics.acceptPauses[.descriptors]?.value == 2)
-        for result in TLSHandshakeResult.allCases { metrics.tlsHandshakes[result]?.add() }
-        #expect(metrics.tlsHandshakes.all.map(\.instrument.value).reduce(0, +) == TLSHandshakeResult.allCases.count)
+        metrics.take(.handshakeCompleted(version: "TLSv1.3", isResumed: true, duration: .milliseconds(3)))
+        metrics.take(.handshakeCompleted(version: "TLSv1.2", isResumed: false, duration: .milliseconds(3)))
+        metrics.take(.handshakeFailed(.notTLS))
+        let handshakes = metrics.tlsHandshakes.all.filter { $0.instrument.value > 0 }
+        #expect(handshakes.map(\.label) == [.succeeded, .failed(.notTLS)] && handshakes[0].instrument.value == 2)
+        #expect(metrics.tlsDurations.all.map(\.instrument.reading.count) == [1, 1] && metrics.tlsResumptions.value == 1)
         metrics.take(.streamRefused(.workInFlight))
         metrics.take(.goAwaySent(.fault(.protocolError)))
         #expect(metrics.streamRefusals[.workInFlight]?.value == 1 && metrics.endings.all == [.fault(.protocolError): 1])
