@@ -53,6 +53,12 @@ public final class HTTPClient: Sendable {
     public func send(_ request: HTTPRequest, timeout: Duration = .seconds(30)) throws(HTTPClientError) -> HTTPResponse {
         let deadline = ContinuousClock.Instant.now.advanced(by: timeout)
         let addressed = addressed(request)
+        do throws(HTTPSerializationError) {
+            // Before a connection is made for it. What HTTP/1.1 cannot carry HTTP/2 cannot either.
+            _ = try HTTP1Serializer.requestHead(addressed.head, contentLength: addressed.body.count)
+        } catch {
+            throw .invalidRequest(error)
+        }
         let result = kept.withLock { slot -> Result<HTTPResponse, HTTPClientError> in
             do throws(HTTPClientError) {
                 return .success(try exchange(addressed, deadline: deadline, slot: &slot))
