@@ -48,6 +48,7 @@ final class EventLoop {
     private var listeners: [Listener]
     private var connections: [UInt64: any LoopConnection] = [:]
     private var deadlines = Deadlines()
+    private var unsettled: Set<UInt64> = []
     private var nextID = firstConnectionID
     private var nextLoop = 0
     private var acceptResumes: ContinuousClock.Instant?
@@ -73,6 +74,7 @@ final class EventLoop {
             now = .now
             if count < 0 { break }  // only EBADF and the like: the loop cannot go on
             for event in events.prefix(Int(count)) { dispatch(event) }
+            settle()
             fireDeadlines()
             if let acceptResumes, acceptResumes <= now { resumeAccepting() }
         }
@@ -107,6 +109,10 @@ final class EventLoop {
         connection.scheduled = deadline
         deadlines.add(deadline, connection.id)
     }
+
+    /// Has a connection's `settle` called when the events of this turn are dealt with, so that answers that come together leave
+    /// together.
+    func settleLater(_ connection: any LoopConnection) { unsettled.insert(connection.id) }
 
     /// Puts another object in a connection's place, under the same id and with what the loop knows of it.
     func replace(_ old: any LoopConnection, by new: any LoopConnection) {
@@ -148,6 +154,13 @@ final class EventLoop {
         } else {
             connections[event.id]?.ready(mask: event.mask)
         }
+    }
+
+    private func settle() {
+        guard !unsettled.isEmpty else { return }
+        let ids = unsettled
+        unsettled.removeAll(keepingCapacity: true)
+        for id in ids { connections[id]?.settle() }
     }
 
     private func receive(_ message: LoopMessage) {

@@ -6,7 +6,9 @@ import Testing
 @Suite struct HTTP2SessionTests {
     private static func bytes(_ count: Int, _ seed: Int = 1) -> [UInt8] {
         let pattern = (0..<997).map { UInt8(truncatingIfNeeded: $0 &* seed ^ $0 >> 8) }
-        return Array((0...(count / 997)).map { _ in pattern }.joined().prefix(count))
+        var bytes: [UInt8] = []
+        while bytes.count < count { bytes += pattern.prefix(count - bytes.count) }
+        return bytes
     }
 
     @Test func largeBodiesBothWays() throws {
