@@ -15,7 +15,7 @@ let package = Package(
     ],
     targets: [
         // C bridges: the only doors to system libraries.
-        .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(
             name: "CNghttp2", path: "Sources/CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
@@ -46,7 +46,7 @@ let package = Package(
         // Second floor.
         .target(
             name: "KeywordPIR", dependencies: ["BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
-        .target(name: "HTTPCore", dependencies: ["CLinux", "CNghttp2"]),
+        .target(name: "HTTPCore", dependencies: ["COpenSSL", "CNghttp2", "CLinux"]),
 
         // Third floor.
         .target(
@@ -85,6 +85,9 @@ let package = Package(
             ],
             path: "Benchmarks/veilring-bench"),
 
+        // What several test targets share.
+        .target(name: "TestCertificates", path: "Tests/Support/TestCertificates"),
+
         .testTarget(name: "TidyTests"),
         .testTarget(
             name: "RingMathTests", dependencies: ["RingMath", "RingKernels", "RingKernelsAVX2", "CProcessor"],
@@ -98,9 +101,9 @@ let package = Package(
         .testTarget(
             name: "KeywordPIRTests",
             dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"], exclude: ["Vectors"]),
-        .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"]),
-        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTPClient", "HTTPCore"]),
-        .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTPCore"]),
+        .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore", "TestCertificates"]),
+        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTPClient", "HTTPCore", "TestCertificates"]),
+        .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTPCore", "TestCertificates"]),
         .testTarget(name: "StateStoreTests", dependencies: ["StateStore"]),
         .testTarget(
             name: "CallerDirectoryTests",

@@ -3,11 +3,13 @@
 #include "CLinux.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -132,6 +134,38 @@ int clinux_listen(const clinux_address *address, int backlog, clinux_address *bo
     }
     from_sockaddr(&b, bound);
     return fd;
+}
+
+int clinux_adopt_listener(int descriptor, clinux_address *bound) {
+    int type = 0, listening = 0;
+    socklen_t length = sizeof type;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) != 0) return -errno;
+    length = sizeof listening;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listening, &length) != 0) return -errno;
+    struct sockaddr_storage b;
+    socklen_t blength = sizeof b;
+    if (getsockname(descriptor, (struct sockaddr *)&b, &blength) != 0) return -errno;
+    if (type != SOCK_STREAM || !listening || from_sockaddr(&b, bound) != 0) return -EINVAL;
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0) return -errno;
+    return fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 ? 0 : -errno;
+}
+
+int clinux_send_datagram(const char *path, const void *bytes, size_t count) {
+    struct sockaddr_un address;
+    memset(&address, 0, sizeof address);
+    address.sun_family = AF_UNIX;
+    size_t length = strlen(path);
+    if (length < 2 || length >= sizeof address.sun_path) return -EINVAL;
+    memcpy(address.sun_path, path, length);
+    if (path[0] == '@') address.sun_path[0] = 0;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -errno;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (path[0] == '@' ? 0 : 1));
+    ptrdiff_t sent = sendto(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&address, size);
+    int code = sent < 0 ? errno : 0;
+    close(fd);
+    return -code;
 }
 
 int clinux_accept_address(int listener, clinux_address *peer) {

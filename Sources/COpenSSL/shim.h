@@ -1,6 +1,31 @@
-// The part of libcrypto that the room Cryptography uses.
+// The parts of OpenSSL that the rooms Cryptography (libcrypto) and HTTPCore (libssl) use. What OpenSSL offers as macros
+// stands here as functions, since macros with arguments are not imported.
 #pragma once
 #include <openssl/evp.h>
 #include <openssl/err.h>
 #include <openssl/rand.h>
 #include <openssl/crypto.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+static inline int copenssl_set_min_version(SSL_CTX *context, int version) {
+    return SSL_CTX_set_min_proto_version(context, version);
+}
+static inline int copenssl_set_groups(SSL_CTX *context, const char *list) {
+    return SSL_CTX_set1_groups_list(context, list);
+}
+static inline void copenssl_set_modes(SSL_CTX *context) {
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+}
+static inline void copenssl_set_read_ahead(SSL_CTX *context) { SSL_CTX_set_read_ahead(context, 1); }
+static inline void copenssl_set_server_options(SSL_CTX *context) {
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE
+        | SSL_OP_PRIORITIZE_CHACHA);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF); // tickets only: nothing per client is kept
+}
+static inline void copenssl_set_server_name_callback(
+    SSL_CTX *context, int (*callback)(SSL *, int *, void *), void *argument) {
+    SSL_CTX_set_tlsext_servername_callback(context, callback);
+    SSL_CTX_set_tlsext_servername_arg(context, argument);
+}
+static inline int copenssl_send_server_name(SSL *ssl, const char *name) { return SSL_set_tlsext_host_name(ssl, name); }

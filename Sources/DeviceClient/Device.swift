@@ -29,18 +29,19 @@ public struct Device: Sendable {
     ///   - app: the bundle identifier of the extension, before `.identity` and `.block`.
     ///   - userAgent: what the device calls itself.
     ///   - state: a folder that keeps identifier and keys between runs; nil: they are thrown away.
+    ///   - trust: whose certificates are good enough when a URL is https.
     ///   - timeout: for each request.
-    /// - Throws: `DeviceError`: `invalidURL`, `state`, `cannotEncrypt`.
+    /// - Throws: `DeviceError`: `invalidURL`, `untrusted`, `state`, `cannotEncrypt`.
     public init(
         serviceURL: String, issuerURL: String? = nil, app: String, userAgent: String = Device.defaultUserAgent,
-        state: String? = nil, timeout: Duration = .seconds(30)
+        state: String? = nil, trust: TLSTrust = .system, timeout: Duration = .seconds(30)
     ) throws(DeviceError) {
         if let issuerURL { _ = try ServiceConnection.url(issuerURL) }
         let memory = try DeviceState(folder: state)
         self.app = app
         self.state = memory
         service = try ServiceConnection(
-            url: serviceURL, userAgent: userAgent, identifier: memory.identifier, timeout: timeout)
+            url: serviceURL, userAgent: userAgent, identifier: memory.identifier, trust: trust, timeout: timeout)
     }
 
     // MARK: Configuration and keys

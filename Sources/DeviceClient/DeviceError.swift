@@ -6,6 +6,8 @@ import HTTPClient
 public enum DeviceError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A URL cannot be used; the text says why.
     case invalidURL(String)
+    /// The file of trusted certificates cannot be used.
+    case untrusted(HTTPClientError)
     /// No answer; `step` is the request's path.
     case network(step: String, HTTPClientError)
     /// The server refused; `message` is its own, shortened to visible ASCII.
@@ -31,6 +33,7 @@ public enum DeviceError: Error, Sendable, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .invalidURL(let reason): "the URL cannot be used: \(reason)"
+        case .untrusted(let error): "\(error)"
         case .network(let step, let error): "\(step): \(error)"
         case .refused(let step, let status, let message):
             "\(step): the server answered \(status)" + (message.isEmpty ? "" : " (\(message))")

@@ -10,12 +10,15 @@ struct ServiceConnection: Sendable {
     private let fields: HTTPFields
     private let timeout: Duration
 
-    init(url: String, userAgent: String, identifier: String, timeout: Duration) throws(DeviceError) {
+    init(
+        url: String, userAgent: String, identifier: String, trust: TLSTrust, timeout: Duration
+    ) throws(DeviceError) {
         let parsed = try Self.url(url)
         do throws(HTTPClientError) {
-            client = try HTTPClient(url: parsed)
+            client = try HTTPClient(url: parsed, trust: trust)
         } catch {
-            throw .invalidURL("\(error)")
+            // Only the trusted certificates can be wrong here.
+            throw .untrusted(error)
         }
         fields = [
             "user-identifier": identifier, "user-agent": userAgent, "content-type": "application/x-protobuf",

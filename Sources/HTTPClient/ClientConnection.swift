@@ -9,11 +9,23 @@ struct ClientConnection: Sendable {
     private var parser: HTTP1ResponseParser
     private var scratch = [UInt8](repeating: 0, count: 64 * 1024)
 
-    /// Connects to the first address that answers. `deadline` bounds all attempts (not the resolver).
+    /// Connects to the first address that answers, with TLS if a context is given. `deadline` bounds all attempts (not the
+    /// resolver).
     init(
-        host: String, port: UInt16, limits: HTTPLimits, deadline: ContinuousClock.Instant
+        host: String, port: UInt16, tls: TLSClientContext?, limits: HTTPLimits, deadline: ContinuousClock.Instant
     ) throws(HTTPClientError) {
         parser = HTTP1ResponseParser(limits: limits)
+        let descriptor = try Self.connect(host: host, port: port, deadline: deadline)
+        if let tls {
+            transport = try Self.secure(descriptor, host: host, tls, deadline: deadline)
+        } else {
+            transport = SocketTransport(descriptor: descriptor)
+        }
+    }
+
+    private static func connect(
+        host: String, port: UInt16, deadline: ContinuousClock.Instant
+    ) throws(HTTPClientError) -> Int32 {
         var failure = SocketError.unknownHost
         let addresses: [SocketAddress]
         do throws(SocketError) {
@@ -23,8 +35,7 @@ struct ClientConnection: Sendable {
         }
         for address in addresses {
             do throws(SocketError) {
-                transport = SocketTransport(descriptor: try Self.connect(address, deadline: deadline))
-                return
+                return try connect(address, deadline: deadline)
             } catch {
                 failure = error
             }
@@ -42,6 +53,30 @@ struct ClientConnection: Sendable {
         guard let error else { return descriptor }
         Sockets.close(descriptor)
         throw error
+    }
+
+    private static func secure(
+        _ descriptor: Int32, host: String, _ tls: TLSClientContext, deadline: ContinuousClock.Instant
+    ) throws(HTTPClientError) -> TLSTransport {
+        guard let transport = tls.transport(descriptor: descriptor, host: host) else {
+            Sockets.close(descriptor)
+            throw .tls(.malformed)
+        }
+        while true {
+            let wanted: Int
+            switch transport.handshake() {
+            case .done: return transport
+            case .needsReadable: wanted = CLINUX_READ
+            case .needsWritable: wanted = CLINUX_WRITE
+            case .failed(let failure):
+                transport.close()
+                throw .tls(failure)
+            }
+            if wait(descriptor, wanted, deadline) == 0 {
+                transport.close()
+                throw .connectTimeout
+            }
+        }
     }
 
     mutating func close() { transport.close() }
@@ -73,18 +108,19 @@ struct ClientConnection: Sendable {
                 }
                 switch transport.write(chunk[offset...], more: index + 1 < chunks.count) {
                 case .bytes(let count): offset += count
-                case .needsWritable, .needsReadable: canWrite = false
+                case .needsWritable, .needsReadable: canWrite = false  // TLS may want to read first: see below
                 case .ended, .failed:
                     // The server may have answered before it closed; the answer is read below.
                     index = chunks.count
                     broken = true
                 }
             }
-            if index < chunks.count { needs |= CLINUX_WRITE }
+            if index < chunks.count, !transport.writeNeedsReadable { needs |= CLINUX_WRITE }
+            if transport.readNeedsWritable { needs |= CLINUX_WRITE }
             let ready = transport.hasBufferedInput ? Int32(CLINUX_READ) : Self.wait(transport.descriptor, needs, deadline)
             if ready == 0 { throw .timeout }
-            if ready & Int32(CLINUX_WRITE) != 0 { canWrite = true }
-            guard ready & Int32(CLINUX_READ | CLINUX_FAILED) != 0 else { continue }
+            if ready & Int32(CLINUX_WRITE) != 0 || transport.writeNeedsReadable { canWrite = true }
+            guard ready & Int32(CLINUX_READ | CLINUX_FAILED) != 0 || transport.readNeedsWritable else { continue }
             if let (response, keepsAlive) = try read() { return (response, keepsAlive && !broken && index == chunks.count) }
         }
     }

@@ -9,12 +9,18 @@ public final class HTTPClient: Sendable {
     public let url: HTTPURL
 
     private let limits: HTTPLimits
+    private let tls: TLSClientContext?
     private let kept = Mutex<ClientConnection?>(nil)
 
     /// A client for a base URL; connects at the first request. A path of the URL other than `/` is put before the path of
-    /// each request. The answer's size is limited by `limits.clientResponseBody`. Throws `tlsNotAvailable` for https.
-    public init(url: HTTPURL, limits: HTTPLimits = HTTPLimits()) throws(HTTPClientError) {
-        if url.scheme == .https { throw .tlsNotAvailable }
+    /// each request. The answer's size is limited by `limits.clientResponseBody`. `trust` says whose certificates are good
+    /// enough for an https URL; throws `trust` if its file cannot be read.
+    public init(url: HTTPURL, trust: TLSTrust = .system, limits: HTTPLimits = HTTPLimits()) throws(HTTPClientError) {
+        do throws(TLSError) {
+            tls = url.scheme == .https ? try TLSClientContext(trust: trust, protocols: ["http/1.1"]) : nil
+        } catch {
+            throw .trust(error)
+        }
         self.url = url
         self.limits = limits
     }
@@ -69,7 +75,7 @@ public final class HTTPClient: Sendable {
             }
         }
         var connection = try ClientConnection(
-            host: url.host, port: UInt16(clamping: url.port), limits: limits, deadline: deadline)
+            host: url.host, port: UInt16(clamping: url.port), tls: tls, limits: limits, deadline: deadline)
         return try exchange(method, chunks, closes, deadline, on: &connection, slot: &slot)
     }
 

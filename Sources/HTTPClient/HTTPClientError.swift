@@ -4,8 +4,10 @@ import HTTPCore
 
 /// A failed request.
 public enum HTTPClientError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// https is not available in this version; use http.
-    case tlsNotAvailable
+    /// The trusted certificates cannot be used.
+    case trust(TLSError)
+    /// The TLS handshake failed.
+    case tls(TLSFailure)
     /// The host name has no address, or no address could be connected to.
     case cannotConnect(SocketError)
     /// The time was over before the connection was made.
@@ -22,7 +24,8 @@ public enum HTTPClientError: Error, Sendable, Equatable, CustomStringConvertible
     /// What happened.
     public var description: String {
         switch self {
-        case .tlsNotAvailable: "https is not available in this version; use an http URL"
+        case .trust(let error): "\(error)"
+        case .tls(let failure): "no secure connection: \(failure)"
         case .cannotConnect(let error): "no connection: \(error)"
         case .connectTimeout: "no connection within the time limit"
         case .timeout: "no complete answer within the time limit"

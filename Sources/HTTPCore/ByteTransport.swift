@@ -1,4 +1,4 @@
-// The seam between a connection and its bytes: a socket today, TLS on a socket later (service.md 5.2).
+// The seam between a connection and its bytes: a socket, or TLS on a socket (TLS/, service.md 5.2).
 
 import CLinux
 import Glibc
@@ -23,6 +23,10 @@ public protocol ByteTransport: Sendable {
     var descriptor: Int32 { get }
     /// Whether bytes wait inside the transport although the descriptor may not be readable (TLS records).
     var hasBufferedInput: Bool { get }
+    /// Whether the last read goes on only when the descriptor is writable (TLS).
+    var readNeedsWritable: Bool { get }
+    /// Whether the last write goes on only when the descriptor is readable (TLS).
+    var writeNeedsReadable: Bool { get }
     /// Reads into the array's existing bytes.
     mutating func read(into buffer: inout [UInt8]) -> TransportResult
     /// Writes some of the bytes. `more` says that further bytes follow at once.
@@ -31,6 +35,13 @@ public protocol ByteTransport: Sendable {
     mutating func endWriting()
     /// Closes the descriptor; no call may follow.
     mutating func close()
+}
+
+extension ByteTransport {
+    /// Never: reading waits for input.
+    public var readNeedsWritable: Bool { false }
+    /// Never: writing waits for room.
+    public var writeNeedsReadable: Bool { false }
 }
 
 /// Cleartext over a connected non-blocking TCP socket. The owner calls `close` exactly once.
@@ -75,6 +86,19 @@ public enum Sockets {
         let descriptor = clinux_listen(&wanted, backlog, &bound)
         guard descriptor >= 0 else { throw SocketError(code: -descriptor) }
         return (descriptor, SocketAddress(bound))
+    }
+
+    /// Takes over a listening socket that another process opened and handed over; gives its address. Nil: it is no listening TCP
+    /// socket.
+    public static func adopt(listener descriptor: Int32) -> SocketAddress? {
+        var bound = clinux_address()
+        return clinux_adopt_listener(descriptor, &bound) == 0 ? SocketAddress(bound) : nil
+    }
+
+    /// Sends one datagram to a Unix socket, without blocking; a path that begins with `@` is in the abstract name space. False: it
+    /// was not taken.
+    public static func sendDatagram(_ bytes: [UInt8], to path: String) -> Bool {
+        !path.utf8.contains(0) && clinux_send_datagram(path, bytes, bytes.count) == 0
     }
 
     /// Takes a waiting connection; nil if none waits or it went away meanwhile. Throws `system` when the process or the

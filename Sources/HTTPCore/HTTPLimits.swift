@@ -26,6 +26,8 @@ public struct HTTPLimits: Sendable, Equatable {
 
     // Times (service.md 7).
 
+    /// From the connection to the end of the TLS handshake, waiting for a place included; closed.
+    public var handshakeTime: Duration = .seconds(10)
     /// From the first byte of a request to the end of its header section; 408.
     public var headerTime: Duration = .seconds(10)
     /// A connection without a request; closed.
@@ -50,6 +52,8 @@ public struct HTTPLimits: Sendable, Equatable {
 
     // Amounts (service.md 7).
 
+    /// TLS handshakes at a time; further ones wait.
+    public var handshakes = 200
     /// Connections of the process; accepting pauses above.
     public var connections = 10_000
     /// Connections of one address (IPv6: one /64), not for loopback; closed above.

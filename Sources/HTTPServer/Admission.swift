@@ -45,8 +45,15 @@ final class ConnectionCensus: Sendable {
 /// still count.
 final class BodyBudget: Sendable {
     private let left: Mutex<Int>
+    private let bytes: Int
 
-    init(bytes: Int) { left = Mutex(bytes) }
+    init(bytes: Int) {
+        self.bytes = bytes
+        left = Mutex(bytes)
+    }
+
+    /// Bytes in use.
+    var held: Int { bytes - left.withLock { $0 } }
 
     final class Lease: Sendable {
         private let held: Mutex<Int>

@@ -3,6 +3,7 @@
 
 import CLinux
 import HTTPCore
+import Synchronization
 
 /// What all loops of a server share.
 struct ServerContext: Sendable {
@@ -15,12 +16,27 @@ struct ServerContext: Sendable {
     /// The same for answers on their way out.
     let answers: BodyBudget
     let mailboxes: [LoopMailbox]
+    let tls: TLSContextSlot
+}
+
+/// The certificates in force, for the connections that come from now on.
+final class TLSContextSlot: Sendable {
+    private let slot: Mutex<TLSServerContext?>
+
+    init(_ context: TLSServerContext?) { slot = Mutex(context) }
+
+    var current: TLSServerContext? {
+        get { slot.withLock { $0 } }
+        set { slot.withLock { $0 = newValue } }
+    }
 }
 
 /// An open listening socket.
 struct Listener: Sendable {
     let descriptor: Int32
     let traits: ListenerTraits
+    /// Another process holds the socket as well: what waits in it is for the next server.
+    var isShared = false
 }
 
 /// What a connection inherits from the listener that took it.
@@ -28,6 +44,7 @@ struct ListenerTraits: Sendable {
     let limitsPerAddress: Bool
     /// Few connections carry many phones each.
     let carriesRelay: Bool
+    let tls: Bool
 }
 
 final class EventLoop {
@@ -35,6 +52,8 @@ final class EventLoop {
     private static let firstConnectionID: UInt64 = 1 << 16
     /// Pause of accepting when descriptors or connections are used up.
     private static let acceptPause: Duration = .milliseconds(100)
+    /// Steps of handshakes in one turn: a flood of handshakes must not keep the loop from its other connections.
+    private static let handshakeStepsPerTurn = 4
 
     let context: ServerContext
     let mailbox: LoopMailbox
@@ -46,6 +65,8 @@ final class EventLoop {
 
     private let epoll: Int32
     private var listeners: [Listener]
+    /// Whether this is the loop that owns the listeners.
+    private let isAccepting: Bool
     private var connections: [UInt64: any LoopConnection] = [:]
     private var deadlines = Deadlines()
     private var unsettled: Set<UInt64> = []
@@ -53,6 +74,8 @@ final class EventLoop {
     private var nextLoop = 0
     private var acceptResumes: ContinuousClock.Instant?
     private var shutdownEnd: ContinuousClock.Instant?
+    private var handshakeSteps = 0
+    private var handshakes: HandshakePlaces
     private var dateText = ""
     private var dateTime: Int64 = -1
 
@@ -62,7 +85,9 @@ final class EventLoop {
         self.mailbox = context.mailboxes[index]
         self.epoll = epoll
         self.listeners = listeners
+        isAccepting = index == 0
         nextLoop = index
+        handshakes = HandshakePlaces(limit: context.limits.handshakes / context.mailboxes.count)
     }
 
     func run() {
@@ -72,6 +97,7 @@ final class EventLoop {
         while !isDone {
             let count = clinux_epoll_wait(epoll, &events, 256, waitTime)
             now = .now
+            handshakeSteps = Self.handshakeStepsPerTurn
             if count < 0 { break }  // only EBADF and the like: the loop cannot go on
             for event in events.prefix(Int(count)) { dispatch(event) }
             settle()
@@ -115,7 +141,25 @@ final class EventLoop {
     func settleLater(_ connection: any LoopConnection) { unsettled.insert(connection.id) }
 
     /// Puts another object in a connection's place, under the same id and with what the loop knows of it.
-    func replace(_ old: any LoopConnection, by new: any LoopConnection) {
+    /// Puts a connection that speaks `version` in the place of one whose protocol is known now.
+    func promote(_ old: any LoopConnection, to version: ConnectionVersion, _ handover: ConnectionHandover) {
+        switch version {
+        case .http1:
+            let connection = HTTP1Connection(handover, loop: self)
+            replace(old, by: connection)
+            connection.start()
+        case .http2:
+            guard let connection = HTTP2Connection(handover, loop: self) else {
+                forget(old)
+                var transport = handover.transport
+                return transport.close()
+            }
+            replace(old, by: connection)
+            connection.start()
+        }
+    }
+
+    private func replace(_ old: any LoopConnection, by new: any LoopConnection) {
         guard connections[old.id] === old else { return }
         new.scheduled = old.scheduled
         connections[old.id] = new
@@ -167,10 +211,17 @@ final class EventLoop {
         switch message {
         case .connection(let accepted): open(accepted)
         case .reply(let connection, let request, let outcome): connections[connection]?.answer(outcome, request: request)
+        case .ping(let answer): answer()
         case .shutdown(let end):
             shutdownEnd = min(end, shutdownEnd ?? end)
             isShuttingDown = true
+            if acceptResumes == nil {
+                // Who waits in a socket that ends now would be reset.
+                for index in listeners.indices where !listeners[index].isShared { accept(index) }
+            }
             closeListeners()
+            // This loop accepts; the others hear of the end after the last connection that they got.
+            for other in context.mailboxes where other !== mailbox && isAccepting { other.post(message) }
             for connection in connections.values { connection.shutdown() }
         }
     }
@@ -226,14 +277,50 @@ final class EventLoop {
         let id = nextID
         nextID += 1
         let added = clinux_epoll_set(epoll, accepted.descriptor, 0, UInt32(CLINUX_READ), id)
-        guard !isShuttingDown, added == 0 else {
+        guard added == 0 else {
             clinux_epoll_remove(epoll, accepted.descriptor)
             return refuse(accepted)
         }
-        let connection = IncomingConnection(
-            id: id, transport: SocketTransport(descriptor: accepted.descriptor), accepted: accepted, loop: self)
+        let connection: any LoopConnection
+        if accepted.listener.tls {
+            guard let transport = context.tls.current?.transport(descriptor: accepted.descriptor) else {
+                clinux_epoll_remove(epoll, accepted.descriptor)
+                return refuse(accepted)
+            }
+            connection = HandshakingConnection(id: id, transport: transport, accepted: accepted, loop: self)
+        } else {
+            connection = IncomingConnection(
+                id: id, transport: SocketTransport(descriptor: accepted.descriptor), accepted: accepted, loop: self)
+        }
         connections[id] = connection
         schedule(connection)
+    }
+
+    // Handshakes.
+
+    /// Whether this turn has time for a step of a handshake.
+    func takeHandshakeStep() -> Bool {
+        guard handshakeSteps > 0 else { return false }
+        handshakeSteps -= 1
+        return true
+    }
+
+    /// Whether a handshake may begin; if not, `begin` is called when it may.
+    func takeHandshakePlace(_ connection: HandshakingConnection) -> Bool { handshakes.take(connection.id) }
+
+    /// Whether others wait for a place.
+    var handshakesWait: Bool { handshakes.isAwaited }
+
+    /// A handshake is over, whatever came of it; the next begins.
+    func endHandshake() {
+        handshakes.leave()
+        while let id = handshakes.next() {
+            if let connection = connections[id] as? HandshakingConnection {
+                connection.begin()
+            } else {
+                handshakes.leave()
+            }
+        }
     }
 
     private func refuse(_ accepted: AcceptedConnection) {

@@ -77,7 +77,8 @@ final class HTTP1Connection: LoopConnection {
         parser = HTTP1RequestParser(limits: limits, scheme: handover.scheme, source: .direct(handover.peer))
         parser.append(handover.received[...])
         firstByte = handover.firstByte
-        deadline = loop.now.advanced(by: limits.idleTime)
+        // A handshake may end when the server has been told to stop: who has just connected still gets a moment to ask.
+        deadline = loop.now.advanced(by: loop.isShuttingDown ? min(limits.idleTime, limits.drainTime) : limits.idleTime)
     }
 
     // Events.
@@ -137,9 +138,15 @@ final class HTTP1Connection: LoopConnection {
         process()
     }
 
-    /// The server stops: an idle connection ends now, others after their answer.
+    /// The server stops: an idle connection ends now, others after their answer. What has arrived already is answered, and who has
+    /// not asked anything yet gets a moment to.
     func shutdown() {
-        if case .idle = phase { close() }
+        guard case .idle = phase else { return }
+        ready(mask: UInt32(CLINUX_READ))
+        guard case .idle = phase else { return }
+        if requestNumber > 0 { return close() }
+        deadline = min(deadline ?? .now, loop.now.advanced(by: limits.drainTime))
+        loop.schedule(self)
     }
 
     func close() {

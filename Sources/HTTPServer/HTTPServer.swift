@@ -1,6 +1,7 @@
 // The server: opens listeners, runs event loops, stops in order (service.md 5.1, 5.4.5, 9).
 
 import CLinux
+import Dispatch
 import Glibc
 import HTTPCore
 import Synchronization
@@ -22,6 +23,8 @@ public final class HTTPServer: Sendable {
     private let handler: any HTTPHandler
     private let events: @Sendable (HTTPServerEvent) -> Void
     private let state = Mutex(State.new)
+    private let tls: TLSContextSlot
+    private let budget: BodyBudget
 
     /// A server that is not started. `events` is called on the event loops and must be quick.
     public init(
@@ -29,9 +32,14 @@ public final class HTTPServer: Sendable {
         events: @escaping @Sendable (HTTPServerEvent) -> Void = { _ in }
     ) {
         self.configuration = configuration
+        tls = TLSContextSlot(configuration.tls)
         self.handler = handler
         self.events = events
+        budget = BodyBudget(bytes: configuration.limits.bufferedBodies)
     }
+
+    /// Bytes of request bodies in memory now; `HTTPLimits.bufferedBodies` bounds them.
+    public var bufferedBodyBytes: Int { budget.held }
 
     deinit { shutdown(drain: .zero) }
 
@@ -48,6 +56,22 @@ public final class HTTPServer: Sendable {
         return try result.get()
     }
 
+    /// Whether every event loop turns: asks each, and waits for their answers at most so long. False when it is not running.
+    /// Must not be called on an event loop.
+    public func answers(within time: Duration) -> Bool {
+        let mailboxes = state.withLock { state -> [LoopMailbox] in
+            if case .running(let running) = state { return running.mailboxes }
+            return []
+        }
+        let answered = DispatchSemaphore(value: 0)
+        let parts = max(time, .zero).components
+        let end =
+            DispatchTime.now()
+            + .milliseconds(Int(min(parts.seconds, 3600)) * 1000 + Int(parts.attoseconds / 1_000_000_000_000_000))
+        guard !mailboxes.isEmpty, mailboxes.allSatisfy({ $0.post(.ping { answered.signal() }) }) else { return false }
+        return mailboxes.allSatisfy { _ in answered.wait(timeout: end) == .success }
+    }
+
     /// Stops accepting, closes idle connections at once, lets running requests finish and closes their connections.
     /// Returns when all is done, at the latest after `drain` (a handler that blocks an event loop delays that). Must not be
     /// called from a handler on an event loop.
@@ -59,9 +83,13 @@ public final class HTTPServer: Sendable {
         }
         guard let running else { return }
         let end = ContinuousClock.Instant.now.advanced(by: max(.zero, drain))
-        for mailbox in running.mailboxes { mailbox.post(.shutdown(by: end)) }
+        // The first loop tells the others, when it has accepted the last connection.
+        running.mailboxes.first?.post(.shutdown(by: end))
         for thread in running.threads { thread.join() }
     }
+
+    /// Puts other certificates in force for the connections that come from now on; open ones go on as they are.
+    public func replaceTLS(_ context: TLSServerContext) { tls.current = context }
 
     /// What is open before the threads take it over.
     private struct Opened {
@@ -75,7 +103,10 @@ public final class HTTPServer: Sendable {
         var opened = Opened()
         do throws(HTTPServerError) {
             if configuration.listeners.isEmpty { throw .noListener }
-            for address in configuration.listeners { try open(address, &opened) }
+            for address in configuration.listeners {
+                if address.tls, tls.current == nil { throw .noCertificate(for: address) }
+                try open(address, &opened)
+            }
             for _ in 0..<max(1, configuration.threads) {
                 let epoll = clinux_epoll_create()
                 guard epoll >= 0 else { throw .noResources }
@@ -97,8 +128,8 @@ public final class HTTPServer: Sendable {
         let context = ServerContext(
             limits: configuration.limits, exempt: configuration.exemptPrefixes, handler: handler, report: events,
             census: ConnectionCensus(limits: configuration.limits),
-            budget: BodyBudget(bytes: configuration.limits.bufferedBodies),
-            answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes)
+            budget: budget,
+            answers: BodyBudget(bytes: configuration.limits.bufferedBodies), mailboxes: mailboxes, tls: tls)
         var threads: [LoopThread] = []
         // The first loop, which owns the listeners, starts last, so that nothing is accepted for a loop without thread.
         for (index, epoll) in opened.epolls.enumerated().reversed() {
@@ -121,18 +152,21 @@ public final class HTTPServer: Sendable {
     private func open(
         _ address: ListenAddress, _ opened: inout Opened
     ) throws(HTTPServerError) {
+        for descriptor in address.descriptors {
+            guard let real = Sockets.adopt(listener: descriptor) else {
+                throw .cannotListen(on: address, because: .system(EINVAL))
+            }
+            opened.listeners.append(Listener(descriptor: descriptor, traits: address.traits, isShared: true))
+            opened.addresses.append(real)
+        }
+        if !address.descriptors.isEmpty { return }
         var failure = SocketError.unknownHost
         let before = opened.listeners.count
         do throws(SocketError) {
             for candidate in try SocketAddress.resolve(host: address.host, port: address.port, listening: true) {
                 do throws(SocketError) {
                     let (descriptor, real) = try Sockets.listen(candidate)
-                    opened.listeners.append(
-                        Listener(
-                            descriptor: descriptor,
-                            traits: ListenerTraits(
-                                limitsPerAddress: address.limitsConnectionsPerAddress,
-                                carriesRelay: address.carriesRelay)))
+                    opened.listeners.append(Listener(descriptor: descriptor, traits: address.traits))
                     opened.addresses.append(real)
                 } catch {
                     // A machine without IPv6 still has its IPv4 addresses.
@@ -144,5 +178,12 @@ public final class HTTPServer: Sendable {
             throw .cannotListen(on: address, because: error)
         }
         if opened.listeners.count == before { throw .cannotListen(on: address, because: failure) }
+    }
+}
+
+extension ListenAddress {
+    /// What connections that come here are held to.
+    fileprivate var traits: ListenerTraits {
+        ListenerTraits(limitsPerAddress: limitsConnectionsPerAddress, carriesRelay: carriesRelay, tls: tls)
     }
 }

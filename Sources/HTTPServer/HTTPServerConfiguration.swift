@@ -13,9 +13,17 @@ public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
     public var limitsConnectionsPerAddress: Bool
     /// Whether few connections carry many phones each here: `HTTPLimits.http2Relay` holds instead of `http2`.
     public var carriesRelay: Bool
+    /// Listening sockets that were handed over (socket activation), taken instead of opening some; empty: the server opens its
+    /// own. Closing them at the end leaves those of the service manager open.
+    public var descriptors: [Int32] = []
+    /// Whether TLS is spoken here.
+    public var tls: Bool
 
     /// An address.
-    public init(host: String, port: UInt16, limitsConnectionsPerAddress: Bool = true, carriesRelay: Bool = false) {
+    public init(
+        host: String, port: UInt16, tls: Bool = false, limitsConnectionsPerAddress: Bool = true, carriesRelay: Bool = false
+    ) {
+        self.tls = tls
         self.host = host
         self.port = port
         self.limitsConnectionsPerAddress = limitsConnectionsPerAddress
@@ -42,6 +50,8 @@ public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
 public struct HTTPServerConfiguration: Sendable {
     /// Where it listens; at least one.
     public var listeners: [ListenAddress]
+    /// The certificates of its TLS listeners.
+    public var tls: TLSServerContext?
     /// Limits and times.
     public var limits: HTTPLimits
     /// Networks whose addresses are not limited by `HTTPLimits.connectionsPerAddress`: a proxy in front, a balancer.
@@ -51,9 +61,11 @@ public struct HTTPServerConfiguration: Sendable {
 
     /// A configuration; by default as many loops as cores, at most 2.
     public init(
-        listeners: [ListenAddress], limits: HTTPLimits = HTTPLimits(), exemptPrefixes: [AddressPrefix] = [], threads: Int? = nil
+        listeners: [ListenAddress], tls: TLSServerContext? = nil, limits: HTTPLimits = HTTPLimits(),
+        exemptPrefixes: [AddressPrefix] = [], threads: Int? = nil
     ) {
         self.listeners = listeners
+        self.tls = tls
         self.limits = limits
         self.exemptPrefixes = exemptPrefixes
         self.threads = threads ?? min(2, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
@@ -64,6 +76,8 @@ public struct HTTPServerConfiguration: Sendable {
 public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The configuration has no listener.
     case noListener
+    /// A listener speaks TLS, and there is no certificate.
+    case noCertificate(for: ListenAddress)
     /// `start` was called before.
     case alreadyStarted
     /// A listener could not be opened.
@@ -75,6 +89,7 @@ public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible
     public var description: String {
         switch self {
         case .noListener: "at least one address to listen on is needed"
+        case .noCertificate(let address): "the listener \(address) speaks TLS but no certificate is configured"
         case .alreadyStarted: "the server was started before"
         case .cannotListen(let address, let error): "cannot listen on \(address): \(error)"
         case .noResources: "the operating system has no descriptors or threads left for the event loops"

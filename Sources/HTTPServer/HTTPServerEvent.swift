@@ -45,7 +45,7 @@ public enum HTTP2StreamRefusal: String, Sendable, Equatable, CaseIterable {
 }
 
 /// Why an HTTP/2 connection was ended with GOAWAY.
-public enum HTTP2Ending: Sendable, Equatable {
+public enum HTTP2Ending: Sendable, Hashable {
     /// The server stops.
     case shutdown
     /// `HTTP2Limits.connectionAge` is reached.
@@ -68,6 +68,10 @@ public enum HTTPServerEvent: Sendable, Equatable {
     case connectionAccepted
     /// A connection has ended.
     case connectionClosed
+    /// A TLS handshake was finished: `TLSv1.2` or `TLSv1.3`, whether a session was resumed, time since the connection came.
+    case handshakeCompleted(version: String, isResumed: Bool, duration: Duration)
+    /// A TLS handshake failed; the connection is closed.
+    case handshakeFailed(TLSFailure)
     /// Accepting pauses.
     case acceptPaused(HTTPAcceptPause)
     /// The server itself refused something; if an answer was sent, `requestCompleted` follows.

@@ -5,12 +5,6 @@ import CLinux
 import HTTPCore
 
 final class IncomingConnection: LoopConnection {
-    /// What a connection can turn into.
-    enum Version {
-        case http1
-        case http2
-    }
-
     let id: UInt64
     var censusKey: UInt64? { accepted.censusKey }
     var descriptor: Int32 { transport.descriptor }
@@ -30,7 +24,8 @@ final class IncomingConnection: LoopConnection {
         self.transport = transport
         self.accepted = accepted
         self.loop = loop
-        deadline = loop.now.advanced(by: loop.context.limits.idleTime)
+        let limits = loop.context.limits
+        deadline = loop.now.advanced(by: loop.isShuttingDown ? min(limits.idleTime, limits.drainTime) : limits.idleTime)
     }
 
     func ready(mask events: UInt32) {
@@ -59,8 +54,13 @@ final class IncomingConnection: LoopConnection {
         }
     }
 
+    /// Who has just connected still gets a moment to ask: closing now would look like a refusal.
     func shutdown() {
-        if received.isEmpty { close() }
+        guard received.isEmpty else { return }
+        ready(mask: UInt32(CLINUX_READ))
+        guard !isDone, received.isEmpty else { return }
+        deadline = min(deadline ?? .now, loop.now.advanced(by: loop.context.limits.drainTime))
+        loop.schedule(self)
     }
 
     func close() {
@@ -84,7 +84,7 @@ final class IncomingConnection: LoopConnection {
     }
 
     /// Puts the connection of this protocol in the place of this one; `received` is what it has not seen yet.
-    private func promote(to version: Version, received: [UInt8]) {
+    private func promote(to version: ConnectionVersion, received: [UInt8]) {
         if isDone { return }
         if mask != UInt32(CLINUX_READ), !loop.watch(self, mask: UInt32(CLINUX_READ)) { return close() }
         isDone = true
@@ -92,19 +92,7 @@ final class IncomingConnection: LoopConnection {
         let handover = ConnectionHandover(
             id: id, transport: transport, peer: accepted.peer, censusKey: accepted.censusKey, listener: accepted.listener,
             scheme: "http", received: received, firstByte: firstByte)
-        switch version {
-        case .http1:
-            let connection = HTTP1Connection(handover, loop: loop)
-            loop.replace(self, by: connection)
-            connection.start()
-        case .http2:
-            guard let connection = HTTP2Connection(handover, loop: loop) else {
-                isDone = false
-                return close()
-            }
-            loop.replace(self, by: connection)
-            connection.start()
-        }
+        loop.promote(self, to: version, handover)
     }
 
     private func wait(_ wanted: UInt32) {

@@ -35,6 +35,12 @@ extension LoopConnection {
     func settle() {}
 }
 
+/// What a connection can turn into when it is known what it speaks.
+enum ConnectionVersion {
+    case http1
+    case http2
+}
+
 /// What a connection begins with.
 struct ConnectionHandover {
     let id: UInt64

@@ -9,6 +9,8 @@ enum LoopMessage: Sendable {
     case connection(AcceptedConnection)
     case reply(connection: UInt64, request: UInt64, HTTPReply.Outcome)
     case shutdown(by: ContinuousClock.Instant)
+    /// Called by the loop: it turns.
+    case ping(@Sendable () -> Void)
 }
 
 /// A connection on its way from the accepting loop to its own.

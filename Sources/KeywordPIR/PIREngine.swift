@@ -39,6 +39,9 @@ public final class PIREngine: Sendable {
         case wide(Lookup<UInt64>)
     }
 
+    /// The build of the hot loops that runs on this processor: `avx2` or `portable`.
+    public static var kernels: String { KernelChoice.current.rawValue }
+
     /// What the engine was made for.
     public let parameters: UseCaseParameters
     let width: Width

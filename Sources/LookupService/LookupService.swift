@@ -16,9 +16,13 @@ public final class LookupService: HTTPHandler {
     let decodedKeys: DecodedKeyCache
     /// Computes queries and checks uploads.
     let computing: WorkPool
+    /// How long queries will take.
+    let forecast = DurationForecast()
     /// Waits for the store.
     let clerks: WorkPool
     let deadlines = Deadlines()
+    let metrics = ServiceMetrics()
+    private let isStopping = Atomic<Bool>(false)
     /// Queries whose timestamp matched no stored key (service.md 1.10.1).
     let unmatchedTimestamps = Atomic<Int>(0)
     /// Evaluation keys decoded, for queries and to check uploads.
@@ -33,11 +37,13 @@ public final class LookupService: HTTPHandler {
         self.log = log
         decodedKeys = DecodedKeyCache(bytes: options.decodedKeyBytes)
         computing = WorkPool(
-            name: "compute", threads: options.computeThreads, waitingQueries: options.waitingQueriesLimit,
-            waitingUpkeep: options.waitingClerical, waitingTime: options.waitingTime)
+            WorkPool.Settings(
+                name: "compute", threads: options.computeThreads, niceness: options.computeNiceness, rules: options.lineRules,
+                waitingTime: options.waitingTime))
         clerks = WorkPool(
-            name: "clerk", threads: 4, waitingQueries: 0, waitingUpkeep: options.waitingClerical,
-            waitingTime: options.waitingTime)
+            WorkPool.Settings(
+                name: "clerk", threads: 4, rules: LineRules(queries: 0, upkeep: options.waitingClerical),
+                waitingTime: options.waitingTime))
     }
 
     /// Puts a snapshot in force, for all use cases in one step. Requests that began before end under the one before.
@@ -46,10 +52,36 @@ public final class LookupService: HTTPHandler {
     /// The version in force; nil before the first.
     public var version: String? { snapshots.current?.version }
 
+    /// From now on `/readyz` says no.
+    func beginStopping() { isStopping.store(true, ordering: .releasing) }
+
+    /// What `/readyz` says.
+    var readiness: Readiness {
+        var missing = isStopping.load(ordering: .acquiring) ? ["the server is stopping"] : []
+        guard let snapshot = snapshots.current else { return Readiness(missing: missing + ["no data is loaded yet"]) }
+        missing += snapshot.missing.map { "use case \($0) is not in version \(snapshot.version)" }
+        let damaged = snapshot.current.values.sorted { $0.name < $1.name }.compactMap { useCase -> String? in
+            let count = useCase.shards.count { $0.contents == nil }
+            return count == 0 ? nil : "use case \(useCase.name): \(count) of \(useCase.shards.count) shards out of service"
+        }
+        return Readiness(missing: missing, remarks: damaged)
+    }
+
+    /// What `/version` says: the program, and the data in force.
+    var versionReport: String {
+        var members = ProgramVersion.current.members.map { ($0.name, LogValue.text($0.text)) }
+        if let snapshot = snapshots.current {
+            members.append(("data", .text(snapshot.version)))
+            if let created = snapshot.created { members.append(("data_built", .text(LogText.time(created)))) }
+            members.append(("use_cases", .texts(snapshot.current.keys.sorted())))
+        }
+        return JSONLine.object(members)
+    }
+
     /// Decides about a request by its head (service.md 1.8): route, method, length, encoding, user identifier.
     public func begin(_ head: HTTPRequestHead) -> HTTPAdmission {
         do throws(ServiceFailure) {
-            let route = RouteName(path: head.path)
+            let route = try route(path: head.path, authority: head.authority)
             let limit = try bodyLimit(of: route)
             guard head.method == "POST" else { throw .methodNotAllowed }
             if let length = head.contentLength, length > limit { throw .bodyTooLarge }
@@ -59,9 +91,8 @@ public final class LookupService: HTTPHandler {
             return .readBody(limit: limit)
         } catch {
             let response = error.response
-            record(
-                method: head.method, path: head.path, source: head.source, status: response.status, duration: .zero,
-                received: 0, sent: response.body.count)
+            refused(head.path, error)
+            record(head, response, after: .zero, received: 0)
             return .respond(response)
         }
     }
@@ -70,12 +101,12 @@ public final class LookupService: HTTPHandler {
     public func handle(_ request: HTTPRequest, reply: HTTPReply) {
         let call = ServiceCall(request: request, reply: reply, service: self)
         do throws(ServiceFailure) {
-            let route = RouteName(path: request.path)
+            let route = try route(path: request.path, authority: request.authority)
             let limit = try bodyLimit(of: route)
             guard request.method == "POST" else { throw .methodNotAllowed }
             if request.body.count > limit { throw .bodyTooLarge }
             let user = try Self.userIdentifier(request.fields)
-            guard let snapshot = snapshots.current else { throw .tryAgainLater }
+            guard let snapshot = snapshots.current else { throw .notLoaded }
             switch route {
             case .config: try takeConfig(call, snapshot: snapshot, user: user)
             case .key: try takeKeys(call, snapshot: snapshot, user: user)
@@ -105,18 +136,22 @@ public final class LookupService: HTTPHandler {
         return value
     }
 
-    /// Writes the line of a request.
-    func record(
-        method: String, path: String, source: HTTPSource, status: Int, duration: Duration, received: Int, sent: Int
-    ) {
-        let way = source == .gateway ? "gateway" : "direct"
-        log.write(
-            "\(LogText.time(secondsSince1970())) \(LogText.method(method)) \(RouteName(path: path).rawValue) \(status) "
-                + "\(LogText.milliseconds(duration)) in\(LogText.bucket(received)) out\(LogText.bucket(sent)) \(way)")
+    /// Counts an answered request, and writes its line.
+    func record(_ head: HTTPRequestHead, _ response: HTTPResponse, after duration: Duration, received: Int) {
+        let route = RouteName(path: head.path)
+        metrics.answered(.init(route: route, status: response.status, version: head.version), after: duration)
+        log.note(
+            .request(
+                RequestSummary(
+                    method: LogText.method(head.method), route: route.rawValue, status: response.status, duration: duration,
+                    received: received, sent: response.body.count, version: head.version,
+                    isThroughGateway: head.source == .gateway)))
     }
 
-    /// Writes a line about the service itself; `text` holds nothing of a request.
-    func note(_ text: String) { log.write("\(LogText.time(secondsSince1970())) \(text)") }
+    /// Counts a refusal.
+    func refused(_ path: String, _ failure: ServiceFailure) {
+        metrics.refusals.add(to: .init(route: RouteName(path: path), failure: failure))
+    }
 }
 
 /// One request on its way: answers it once, and writes its line.
@@ -130,7 +165,10 @@ final class ServiceCall: Sendable {
         self.request = request
         self.reply = reply
         self.service = service
+        service.metrics.requestsInFlight.add(1)
     }
+
+    deinit { if !isDone { service.metrics.requestsInFlight.add(-1) } }
 
     /// Whether the answer was given already (a deadline passed).
     var isDone: Bool { isAnswered.load(ordering: .acquiring) }
@@ -138,13 +176,14 @@ final class ServiceCall: Sendable {
     /// Whether further work is useless: answered, or nobody waits.
     var isPointless: Bool { isDone || request.isCancelled }
 
-    /// Gives the answer if none was given.
-    func answer(_ response: HTTPResponse) {
+    /// Gives the answer if none was given; `failure` is why it is a refusal.
+    func answer(_ response: HTTPResponse, failure: ServiceFailure? = nil) {
         guard isAnswered.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }
+        service.metrics.requestsInFlight.add(-1)
+        if let failure { service.refused(request.path, failure) }
         service.record(
-            method: request.method, path: request.path, source: request.source, status: response.status,
-            duration: ContinuousClock.now - request.receivedAt, received: request.body.count, sent: response.body.count)
+            request.head, response, after: ContinuousClock.now - request.receivedAt, received: request.body.count)
         reply.send(response)
     }
 
@@ -155,6 +194,11 @@ final class ServiceCall: Sendable {
         answer(HTTPResponse(status: 200, fields: fields, body: body))
     }
 
-    /// Refuses.
-    func refuse(_ failure: ServiceFailure) { answer(failure.response) }
+    /// Refuses; `retryAfter`: seconds until there is room, when that is known.
+    func refuse(_ failure: ServiceFailure, retryAfter: Int? = nil) {
+        answer(failure.response(retryAfter: retryAfter), failure: failure)
+    }
+
+    /// Refuses because the line does not do the work.
+    func refuse(_ refusal: WorkRefusal) { refuse(ServiceFailure(refusal.reason), retryAfter: refusal.retryAfter) }
 }

@@ -1,6 +1,7 @@
 // Every bound and time of the service in one place, with the defaults of service.md 7.
 
 import Glibc
+import HTTPCore
 
 /// Bounds and times of the service. Sizes are in bytes.
 public struct ServiceOptions: Sendable {
@@ -22,12 +23,24 @@ public struct ServiceOptions: Sendable {
     public var queriesPerRequest = 64
     /// Threads that compute.
     public var computeThreads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    /// Steps by which they give way to other threads (nice).
+    public var computeNiceness = 5
     /// Batches of queries that wait for a thread; nil: 4 for each thread. 503 above.
     public var waitingQueries: Int?
     /// Uploads that wait to be checked, and requests that wait for the store; 503 above.
     public var waitingClerical = 256
     /// Age in the waiting line after which a query is not computed any more; 503.
     public var waitingTime: Duration = .seconds(1)
+    /// Predicted waiting time beyond which a query is refused at once; nil: `waitingTime`. 503.
+    public var waitingWork: Duration?
+    /// Part of the waiting line that one client may hold while others wait, 0 … 1; 503 above.
+    public var clientShare = 0.5
+    /// Block queries in a row after which another query gets its turn.
+    public var blockQueriesInARow = 8
+    /// Networks whose addresses stand for many clients (proxies): there clients are told apart by their user identifiers.
+    public var sharedAddresses: [AddressPrefix] = []
+    /// The names under which roles are played; nil: every role under any name.
+    public var hosts: RoleHosts?
     /// From the last byte of a `/queries` request to its answer; 503.
     public var queriesTime: Duration = .seconds(5)
     /// From the last byte of a `/config` request to its answer; 503.
@@ -43,5 +56,10 @@ public struct ServiceOptions: Sendable {
     /// The defaults.
     public init() {}
 
-    var waitingQueriesLimit: Int { waitingQueries ?? 4 * computeThreads }
+    var lineRules: LineRules {
+        LineRules(
+            queries: waitingQueries ?? 4 * computeThreads, upkeep: waitingClerical,
+            predictedWait: (waitingWork ?? waitingTime).seconds, clientShare: min(max(clientShare, 0), 1),
+            blocksInARow: max(1, blockQueriesInARow))
+    }
 }

@@ -41,6 +41,8 @@ public struct ServedUseCase: Sendable {
     public let shards: [ShardSlot]
     /// The messages of `POST /config`, made once.
     let wire: WireConfiguration
+    /// What the cost model says that a query of each shard takes on one thread.
+    let estimatedSeconds: [Double]
 
     /// A use case. A slot missing for a shard of the parameters counts as out of service.
     public init(name: String, kind: Kind, engine: PIREngine, shards: [ShardSlot]) {
@@ -50,6 +52,23 @@ public struct ServedUseCase: Sendable {
         self.engine = engine
         self.shards = shards
         wire = WireConfiguration(engine.parameters)
+        estimatedSeconds = Self.estimates(engine.parameters)
+    }
+
+    private static func estimates(_ parameters: UseCaseParameters) -> [Double] {
+        let set = parameters.set
+        let model = CostModel(set)
+        // Most shards of a use case have the same shape.
+        var known: [ShardParameters: Double] = [:]
+        return parameters.shards.map { shard in
+            if let seconds = known[shard] { return seconds }
+            let query = CostModel.Query(
+                hashFunctions: shard.hashFunctionCount, chunks: shard.chunks(set), plaintexts: shard.plaintextCount(set),
+                dimensions: shard.dimensions)
+            let seconds = model.estimate(query).total * 1e-9
+            known[shard] = seconds
+            return seconds
+        }
     }
 }
 
@@ -76,6 +95,10 @@ public struct ServiceSnapshot: Sendable {
     public let version: String
     /// The use cases that `/config` hands out, by name.
     public let current: [String: ServedUseCase]
+    /// When the version was built, in seconds since 1970; nil if nobody knows.
+    public let created: Int?
+    /// Use cases that should be there and are not.
+    public let missing: [String]
     /// Every use case that answers queries, current and retained, by name and then by configuration id.
     let answering: [String: [[UInt8]: ServedUseCase]]
     /// For each evaluation key configuration of `answering` (by its hash) an engine that decodes such keys.
@@ -88,8 +111,15 @@ public struct ServiceSnapshot: Sendable {
     ///   - current: the use cases of this version; of two with one name the first counts.
     ///   - retained: use cases of older versions, newest first, also of names that are not current any more. Of several
     ///     with one name and one configuration id the newest answers.
-    public init(version: String, current: [ServedUseCase], retained: [ServedUseCase] = []) {
+    ///   - created: when the version was built, in seconds since 1970.
+    ///   - missing: names of use cases that should be in this version.
+    public init(
+        version: String, current: [ServedUseCase], retained: [ServedUseCase] = [], created: Int? = nil,
+        missing: [String] = []
+    ) {
         self.version = version
+        self.created = created
+        self.missing = missing
         self.current = Dictionary(current.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var answering: [String: [[UInt8]: ServedUseCase]] = [:]
         var keyEngines: [[UInt8]: PIREngine] = [:]

@@ -2,6 +2,7 @@
 
 import CallerDirectory
 import Glibc
+import LookupService
 
 /// A subcommand.
 protocol Command: Sendable {
@@ -68,6 +69,15 @@ struct Program: Sendable {
             // `veilring help build` is `veilring build --help`.
             words = [words[1], "--help"]
         }
+        if first == "--version" {
+            // The same data as the admin listener's `/version`.
+            guard words.count == 1 || words == ["--version", "--json"] else {
+                output.remark("veilring: --version takes no arguments but --json")
+                return .badUsage
+            }
+            output.result(words.count == 1 ? ProgramVersion.current.line : ProgramVersion.current.json)
+            return .done
+        }
         guard let command = commands.first(where: { $0.name == words[0] }) else {
             let known = commands.map(\.name).joined(separator: " ")
             output.remark("veilring: unknown command \(terminalText(words[0])); known: \(known)\n`veilring --help` says more")
@@ -105,7 +115,8 @@ struct Program: Sendable {
         let width = commands.map(\.name.count).max() ?? 0
         let list = commands.map { "  " + $0.name + String(repeating: " ", count: width - $0.name.count) + "  " + $0.summary }
         return "usage: veilring COMMAND …\n\n" + list.joined(separator: "\n")
-            + "\n\n`veilring COMMAND --help` explains a command. Exit status: 0 done, 1 failed, 2 bad usage."
+            + "\n\n`veilring COMMAND --help` explains a command, `veilring --version [--json]` says what this is."
+            + "\nExit status: 0 done, 1 failed, 2 bad usage."
     }
 
     private func help(of command: any Command) -> String {

@@ -59,8 +59,10 @@ struct DemoCommand: Command {
         let report = try DirectoryBuilder(configuration: configuration).run()
         for line in report.text.split(separator: "\n") { output.result("     \(line)") }
         let snapshots = DirectorySnapshots(log: SilentLog())
-        var settings = ServeCommand.settings(configuration)
+        var nothing = SocketActivation([])
+        var settings = ServeCommand.settings(configuration, activation: &nothing)
         settings.dataFolder = nil
+        settings.admin = nil
         let store = try ServeCommand.openStore(configuration)
         let server = LookupServer(configuration: settings, store: store, log: SilentLog()) {
             try snapshots.load(data: configuration.data)
@@ -87,9 +89,4 @@ struct DemoCommand: Command {
         if keep { output.result("Kept: \(folder)") }
         return .done
     }
-}
-
-/// The demonstration shows its own lines only.
-private struct SilentLog: LogWriter {
-    func write(_ line: String) {}
 }

@@ -1,6 +1,7 @@
 // `veilring lookup`: plays a phone against a server that speaks the protocol, and prints what the phone would show.
 
 import DeviceClient
+import HTTPCore
 
 /// Looks numbers or keywords up.
 struct LookupCommand: Command {
@@ -23,6 +24,8 @@ struct LookupCommand: Command {
         Option(name: "--issuer", value: "URL", help: "the issuer of tokens (default: the service's URL)"),
         Option(name: "--state", value: "DIR", help: "keep identifier and keys there between runs (default: thrown away)"),
         Option(name: "--user-agent", value: "TEXT", help: "what the phone calls itself (default: \(Device.defaultUserAgent))"),
+        Option(name: "--ca", value: "FILE", help: "trust only the certificates in this PEM file (https)"),
+        Option(name: "--insecure", help: "trust any certificate (https): for tests on your own machine"),
         Option(name: "--json", help: "print an array of objects instead of lines"),
     ]
 
@@ -37,11 +40,13 @@ struct LookupCommand: Command {
             throw UsageError(useCase == nil ? "at least one number is needed" : "at least one keyword is needed")
         }
         if useCase == nil { try arguments.rest.forEach(Self.check) }
+        let trust = try Self.trust(arguments)
         var device: Device
         do throws(DeviceError) {
             device = try Device(
                 serviceURL: url, issuerURL: arguments["--issuer"], app: app,
-                userAgent: arguments["--user-agent"] ?? Device.defaultUserAgent, state: arguments["--state"])
+                userAgent: arguments["--user-agent"] ?? Device.defaultUserAgent, state: arguments["--state"],
+                trust: trust)
         } catch {
             if case .invalidURL = error { throw UsageError("\(error)") }
             throw error
@@ -52,6 +57,12 @@ struct LookupCommand: Command {
             try lookUpNumbers(arguments, &device, output)
         }
         return .done
+    }
+
+    private static func trust(_ arguments: Arguments) throws(UsageError) -> TLSTrust {
+        guard let file = arguments["--ca"] else { return arguments.has("--insecure") ? .anyone : .system }
+        if arguments.has("--insecure") { throw UsageError("--ca and --insecure exclude each other") }
+        return .file(file)
     }
 
     /// A number is `+` and 1 to 32 digits: directories may hold numbers that E.164 calls too long.

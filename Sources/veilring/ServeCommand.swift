@@ -20,6 +20,9 @@ struct ServeCommand: Command {
         checks. A changed configuration needs a restart. SIGTERM ends the server: at once when it is idle, else when the running
         requests end, after 20 seconds at most.
 
+        Under systemd it says when it is ready, reloads and stops, gives signs of life, and takes listening sockets over
+        (NOTIFY_SOCKET, WATCHDOG_USEC, LISTEN_FDS).
+
         Exit status 0 after SIGTERM, 1 if it could not start, 2 on bad usage.
         """
     let options = [Option(name: "--config", value: "FILE", help: "the configuration (veilring.json5)")]
@@ -30,15 +33,25 @@ struct ServeCommand: Command {
         // Before anything makes a thread, so that all inherit it.
         SignalWaiter.block()
         CoreDumps.forbid()
-        let configuration = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
-        for notice in configuration.notices { output.remark(notice) }
+        let environment = ProcessInfo.processInfo.environment
+        // Before anything opens a descriptor, so that only what was handed over is taken for it.
+        var activation = SocketActivation(environment: environment)
+        let configuration = try VeilringConfiguration.load(path: file, environment: environment)
+        let log = Self.log(configuration.log)
+        defer { log.flush() }
+        for notice in configuration.notices { log.note(.configurationNotice(notice)) }
         let store = try Self.openStore(configuration)
-        let log = StandardErrorLog()
         let snapshots = DirectorySnapshots(log: log)
-        let server = LookupServer(configuration: Self.settings(configuration), store: store, log: log) {
-            // Read again, so that a file that became invalid is noticed at the reload, not at the next start.
-            try snapshots.load(
-                data: VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment).data)
+        var settings = Self.settings(configuration, activation: &activation)
+        settings.manager = ServiceManagerNotices(environment: environment)
+        for left in activation.discard() { log.note(.configurationNotice(left)) }
+        // Read again at each reload, so that a file that became invalid is noticed then, not at the next start.
+        let read = { @Sendable in try VeilringConfiguration.load(path: file, environment: environment) }
+        let server = LookupServer(
+            configuration: settings, store: store, log: log, certificates: { Self.certificates(try read()) }
+        ) {
+            let now = try read()
+            return try snapshots.load(data: now.data, expected: now.useCases.map(\.name))
         }
         _ = try server.start()
         server.runUntilTerminated()
@@ -56,24 +69,6 @@ struct ServeCommand: Command {
             maxTotalBytes: configuration.limits.evaluationKeyStoreBytes,
             maxIdleSeconds: Int64(configuration.limits.evaluationKeyIdleHours) * 3600)
         return try SQLiteEvaluationKeyStore(path: configuration.data + "/state/keys.sqlite", limits: limits)
-    }
-
-    /// The server's settings out of the configuration.
-    static func settings(_ configuration: VeilringConfiguration) -> LookupServerConfiguration {
-        let limits = configuration.limits
-        var service = ServiceOptions()
-        service.keyBody = limits.requestBodyBytes
-        service.queriesBody = limits.requestBodyBytes
-        service.keysPerRequest = limits.keysPerRequest
-        service.queriesPerRequest = limits.queriesPerRequest
-        if let waiting = limits.queuedQueries { service.waitingQueries = waiting }
-        if let threads = limits.queryThreads { service.computeThreads = threads }
-        var http = HTTPLimits()
-        http.connections = limits.connections
-        let listeners = HTTPServerConfiguration(
-            listeners: configuration.listen.map { .init(host: $0.host, port: $0.port) }, limits: http)
-        return LookupServerConfiguration(
-            http: listeners, service: service, dataFolder: configuration.data)
     }
 }
 

@@ -13,11 +13,6 @@ import Testing
         try client.send(HTTPRequest(method: "GET", path: "/"), timeout: timeout)
     }
 
-    @Test func httpsComesLater() throws {
-        let url = try HTTPURL("https://example.com")
-        #expect(throws: HTTPClientError.tlsNotAvailable) { try HTTPClient(url: url) }
-    }
-
     @Test func basePathAndHost() throws {
         let server = try ScriptedServer([[.expect("GET /base/x?q=1 HTTP/1.1\r\nhost: a.example\r\n"), .send(Self.ok)]])
         defer { server.stop() }

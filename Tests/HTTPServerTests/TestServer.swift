@@ -50,12 +50,13 @@ final class TestServer: Sendable {
 
     init(
         _ handler: ClosureHandler = ClosureHandler(), limits: HTTPLimits = HTTPLimits(), threads: Int = 2,
-        carriesRelay: Bool = false
+        tls: TLSServerContext? = nil, carriesRelay: Bool = false
     ) throws {
         let log = log
         server = HTTPServer(
             configuration: HTTPServerConfiguration(
-                listeners: [ListenAddress(host: "127.0.0.1", port: 0, carriesRelay: carriesRelay)], limits: limits,
+                listeners: [ListenAddress(host: "127.0.0.1", port: 0, tls: tls != nil, carriesRelay: carriesRelay)],
+                tls: tls, limits: limits,
                 threads: threads),
             handler: handler, events: { log.add($0) })
         port = try #require(try server.start().first).port

@@ -127,7 +127,7 @@ struct LookupServerTests {
         var (query, request) = try device.query(ServiceUnderTest.number)
         request.evaluationKey = device.key
         let body = device.requests(request).encoded()
-        #expect(running.server.service.computing.submit(WorkItem(rank: .query, run: { gate.wait() }, refuse: {})))
+        #expect(running.server.service.computing.submit(WorkItem(rank: .query, run: { gate.wait() }, refuse: { _ in })) == nil)
         let answer = Mutex<HTTPResponse?>(nil)
         let group = DispatchGroup()
         let client = try running.client()

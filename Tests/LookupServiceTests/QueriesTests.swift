@@ -226,6 +226,9 @@ struct QueriesTests {
     func sharedScan() throws {
         var options = ServiceOptions()
         options.computeThreads = 1
+        // Six scans in one thread: a debug build on a busy machine takes longer than a phone would wait.
+        options.waitingTime = .seconds(120)
+        options.queriesTime = .seconds(120)
         let subject = try ServiceUnderTest(options: options)
         let rows = Dictionary(
             uniqueKeysWithValues: (0..<60).map { i in

@@ -1,6 +1,7 @@
 // The waiting line: bounds, order, age, displacement; and what a request sees of it (service.md 7).
 
 import Dispatch
+import Glibc
 import HTTPCore
 import LookupMessages
 import Synchronization
@@ -23,9 +24,10 @@ struct WorkPoolTests {
     private func blockedPool(
         queries: Int, upkeep: Int = 2, time: Duration = .seconds(60)
     ) -> (pool: WorkPool, gate: DispatchSemaphore) {
-        let pool = WorkPool(name: "test", threads: 1, waitingQueries: queries, waitingUpkeep: upkeep, waitingTime: time)
+        let rules = LineRules(queries: queries, upkeep: upkeep)
+        let pool = WorkPool(WorkPool.Settings(name: "test", threads: 1, rules: rules, waitingTime: time))
         let gate = DispatchSemaphore(value: 0)
-        #expect(pool.submit(WorkItem(rank: .query, run: { gate.wait() }, refuse: {})))
+        #expect(pool.submit(WorkItem(rank: .query, run: { gate.wait() }, refuse: { _ in })) == nil)
         return (pool, gate)
     }
 
@@ -39,10 +41,10 @@ struct WorkPoolTests {
                 WorkItem(rank: rank) {
                     journal.add(name)
                     done.signal()
-                } refuse: {
-                    journal.add("no " + name)
+                } refuse: { refusal in
+                    journal.add("no \(name): \(refusal.reason)")
                     done.signal()
-                })
+                }) == nil
         }
         #expect(submit("upkeep 1", .upkeep))
         #expect(submit("query 1", .query))
@@ -51,12 +53,12 @@ struct WorkPoolTests {
         #expect(!submit("query 3", .query))
         // Takes the place of the query that came last.
         #expect(submit("block 2", .block))
-        #expect(journal.entries == ["no query 2"])
+        #expect(journal.entries == ["no query 2: displaced"])
         #expect(submit("upkeep 2", .upkeep))
         #expect(!submit("upkeep 3", .upkeep))
         gate.signal()
         for _ in 0..<6 { #expect(done.wait(timeout: Self.long) == .success) }
-        #expect(journal.entries == ["no query 2", "block 1", "block 2", "query 1", "upkeep 1", "upkeep 2"])
+        #expect(journal.entries == ["no query 2: displaced", "block 1", "block 2", "query 1", "upkeep 1", "upkeep 2"])
     }
 
     @Test("a query that waits too long is refused while the thread is still busy, upkeep waits")
@@ -65,8 +67,12 @@ struct WorkPoolTests {
         let journal = Journal()
         let refused = DispatchSemaphore(value: 0)
         let ran = DispatchSemaphore(value: 0)
-        #expect(pool.submit(WorkItem(rank: .upkeep, run: { ran.signal() }, refuse: { journal.add("upkeep refused") })))
-        #expect(pool.submit(WorkItem(rank: .query, run: { journal.add("ran") }, refuse: { refused.signal() })))
+        #expect(
+            pool.submit(WorkItem(rank: .upkeep, run: { ran.signal() }, refuse: { _ in journal.add("upkeep refused") })) == nil)
+        #expect(
+            pool.submit(
+                WorkItem(rank: .query, run: { journal.add("ran") }, refuse: { if $0.reason == .age { refused.signal() } }))
+                == nil)
         #expect(refused.wait(timeout: Self.long) == .success)
         gate.signal()
         #expect(ran.wait(timeout: Self.long) == .success)
@@ -75,16 +81,54 @@ struct WorkPoolTests {
 
     @Test("idle threads can be borrowed, and come back")
     func lending() {
-        let pool = WorkPool(
-            name: "test", threads: 3, waitingQueries: 1, waitingUpkeep: 1, waitingTime: .seconds(60))
+        let rules = LineRules(queries: 1, upkeep: 1)
+        let pool = WorkPool(WorkPool.Settings(name: "test", threads: 3, rules: rules, waitingTime: .seconds(60)))
         let gate = DispatchSemaphore(value: 0)
         #expect(pool.lend(2) { gate.wait() } == 2)
         #expect(pool.idleThreads == 1)
         #expect(pool.lend(5) { gate.wait() } == 1)
         #expect(pool.lend(1) {} == 0)
         let done = DispatchSemaphore(value: 0)
-        #expect(pool.submit(WorkItem(rank: .query, run: { done.signal() }, refuse: {})))
+        #expect(pool.submit(WorkItem(rank: .query, run: { done.signal() }, refuse: { _ in })) == nil)
         for _ in 0..<3 { gate.signal() }
+        #expect(done.wait(timeout: Self.long) == .success)
+    }
+
+    @Test("threads give way by as many steps as they were told, and only they")
+    func niceness() {
+        @Sendable func ownNiceness() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
+        let before = ownNiceness()
+        let rules = LineRules(queries: 1, upkeep: 1)
+        let pool = WorkPool(
+            WorkPool.Settings(name: "test", threads: 1, niceness: 5, rules: rules, waitingTime: .seconds(60)))
+        let seen = Mutex<Int32?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        let look = WorkItem(rank: .query) {
+            seen.withLock { $0 = ownNiceness() }
+            done.signal()
+        } refuse: { _ in
+        }
+        #expect(pool.submit(look) == nil)
+        #expect(done.wait(timeout: Self.long) == .success)
+        #expect(seen.withLock { $0 } == min(before + 5, 19) || seen.withLock { $0 } == 5)
+        #expect(ownNiceness() == before)
+    }
+
+    @Test("figures say what runs, waits and was refused")
+    func figures() {
+        let (pool, gate) = blockedPool(queries: 1)
+        let done = DispatchSemaphore(value: 0)
+        let item = WorkItem(rank: .block, seconds: 4, run: { done.signal() }, refuse: { _ in })
+        #expect(pool.submit(item) == nil)
+        let refusal = pool.submit(WorkItem(rank: .query, run: {}, refuse: { _ in }))
+        #expect(refusal?.reason == .lineFull)
+        // Four seconds wait.
+        #expect((4...8).contains(refusal?.retryAfter ?? 0))
+        let figures = pool.figures
+        #expect(figures.threads == 1 && figures.idleThreads == 0 && figures.longestRun > .zero)
+        #expect(figures.waiting == [.block: 1, .query: 0, .upkeep: 0] && figures.refusals == [.lineFull: 1])
+        #expect(figures.predictedSeconds == 4)
+        gate.signal()
         #expect(done.wait(timeout: Self.long) == .success)
     }
 
@@ -98,7 +142,7 @@ struct WorkPoolTests {
         change(&options)
         let subject = try ServiceUnderTest(options: options)
         let gate = DispatchSemaphore(value: 0)
-        #expect(subject.service.computing.submit(WorkItem(rank: .query, run: { gate.wait() }, refuse: {})))
+        #expect(subject.service.computing.submit(WorkItem(rank: .query, run: { gate.wait() }, refuse: { _ in })) == nil)
         return (subject, gate)
     }
 

@@ -32,6 +32,7 @@ enum Exceptions {
         Exception(path: "Sources/Cryptography/", reason: "bridge to libcrypto; keys are erased in place"),
         Exception(path: "Sources/StateStore/SQLiteConnection.swift", reason: "bridge to SQLite"),
         Exception(path: "Sources/HTTPCore/ByteTransport.swift", reason: "bridge to sockets"),
+        Exception(path: "Sources/HTTPCore/TLS/", reason: "bridge to libssl"),
         Exception(path: "Sources/HTTPCore/HTTP2/HTTP2Bridge.swift", reason: "bridge to nghttp2"),
         Exception(
             path: "Sources/CallerDirectory/Numbers/LibraryPhoneNumberNormalizer.swift", reason: "bridge to libphonenumber"),
@@ -42,5 +43,7 @@ enum Exceptions {
             reason: "Hasher takes bytes as a raw buffer"),
         Exception(path: "Sources/CallerDirectory/Shards/", reason: "shard files are mapped, and written from raw columns"),
         Exception(path: "Sources/HTTPServer/LoopMailbox.swift", reason: "a closure crosses pthread_create(3)"),
+        Exception(
+            path: "Sources/LookupService/Scheduling/WorkThread.swift", reason: "a thread's inbox crosses pthread_create(3)"),
     ]
 }

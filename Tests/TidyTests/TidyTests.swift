@@ -22,7 +22,8 @@ struct TidyTests {
         #expect(shippedSwift.count >= 15)
         let targets = Set(tree.manifest.targets.map(\.name))
         for file in tree.sources where file.path.hasPrefix("Sources/") || file.path.hasPrefix("Tests/") {
-            let folder = file.path.split(separator: "/")[1]
+            let parts = file.path.split(separator: "/")
+            let folder = parts[1] == "Support" ? parts[2] : parts[1]
             #expect(targets.contains(String(folder)), "\(file.path) belongs to no target")
         }
     }

@@ -89,7 +89,7 @@ struct OracleLookupTests {
         }
         let list = Self.useCases.map { "\"\($0.name)\": { kind: \"keyword\", source: \"\($0.rows).binpb\", pir: \($0.pir) }" }
         let text = """
-            { data: "var", listen: "127.0.0.1:0", authentication: "none", useCases: { \(list.joined(separator: ",\n")) } }
+            { data: "var", listen: "127.0.0.1:0", admin: "off", authentication: "none", useCases: { \(list.joined(separator: ",\n")) } }
             """
         try Data(text.utf8).write(to: URL(filePath: folder + "/veilring.json5"))
     }

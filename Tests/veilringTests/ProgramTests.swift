@@ -42,6 +42,18 @@ struct ProgramTests {
         #expect(run("serve", "--config", "/nonexistent/veilring.json5") == .failed)
     }
 
+    @Test("the version for people and for programs")
+    func version() throws {
+        #expect(run("--version") == .done)
+        #expect(run("--version", "--json") == .done)
+        #expect(run("--version", "--colour") == .badUsage)
+        #expect(output.results.count == 2)
+        let object = try JSONSerialization.jsonObject(with: Data(output.results[1].utf8)) as? [String: String]
+        let version = try #require(object?["version"])
+        #expect(output.results[0].hasPrefix("veilring \(version), Swift "))
+        #expect(["avx2", "portable"].contains(object?["kernels"]))
+    }
+
     @Test(
         "lookup is asked wrongly",
         arguments: [

@@ -25,7 +25,7 @@ struct ServeProcessTests {
         let rows = "number,name\n+14085551212,\(name)\n"
         try Data(rows.utf8).write(to: URL(filePath: folder + "/callers.csv"))
         let text = """
-            { data: "var", region: "US", listen: "127.0.0.1:0", authentication: "none",
+            { data: "var", region: "US", listen: "127.0.0.1:0", admin: "127.0.0.1:0", authentication: "none",
               useCases: { "net.example.test.identity": { kind: "identity", source: "callers.csv" } } }
             """
         try Data(text.utf8).write(to: URL(filePath: folder + "/veilring.json5"))
@@ -84,6 +84,13 @@ struct ServeProcessTests {
         #expect(ContinuousClock.now - start < .seconds(10))
         #expect(process.terminationStatus == 0 && process.terminationReason == .exit)
         #expect(versions.serving() == nil)
+        // Standard error is a file here, so every line is a JSON object.
+        let lines = try log(containing: "\"kind\":\"stopping\"").split(separator: "\n")
+        let kinds = try lines.map { line in
+            (try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["kind"] as? String
+        }
+        #expect(kinds.first == "admin_listening" && kinds.dropFirst().first == "ready")
+        #expect(kinds.contains("request") && kinds.contains("reloaded") && !kinds.contains(nil))
     }
 
     @Test("nothing built: status 1 and what to do", .enabled(if: isBuilt, "the program is not beside the tests"))

@@ -34,6 +34,11 @@ void clinux_address_text(const clinux_address *address, char *text);
 
 /// A non-blocking listening TCP socket; `bound` receives the real address. Returns the descriptor or -errno.
 int clinux_listen(const clinux_address *address, int backlog, clinux_address *bound);
+/// Takes over a listening TCP socket that another process opened: makes it non-blocking and close-on-exec. `bound` receives its
+/// address. Returns 0, or -errno (-EINVAL: not a listening IPv4 or IPv6 stream socket).
+int clinux_adopt_listener(int descriptor, clinux_address *bound);
+/// Sends one datagram to a Unix socket; a path that begins with "@" is in the abstract name space. Returns 0 or -errno.
+int clinux_send_datagram(const char *path, const void *bytes, size_t count);
 /// Accepts one connection (non-blocking, TCP_NODELAY). Returns the descriptor or -errno.
 int clinux_accept_address(int listener, clinux_address *peer);
 /// Starts a non-blocking connection (TCP_NODELAY). Returns the descriptor or -errno; EINPROGRESS is not an error.

@@ -64,7 +64,8 @@ extension VeilringConfiguration {
 /// Reads the root object. Every method reports what is wrong and goes on, so that one run shows all errors.
 struct ConfigurationReader {
     static let known = [
-        "data", "region", "listen", "authentication", "allowUnauthenticated", "useCases", "retention", "limits",
+        "data", "region", "listen", "tls", "admin", "hosts", "log", "authentication", "allowUnauthenticated", "useCases",
+        "retention", "limits",
     ]
     static let knownInUseCase = ["kind", "source", "format", "numbers", "nameFormat", "icons", "iconPolicy", "pir"]
     static let useCasesAtMost = 1000
@@ -77,12 +78,17 @@ struct ConfigurationReader {
         let data = section.string("data", expected: "the path of a folder")
         if section.value("data") == nil { section.report("data", expected: "the path of a folder", came: "nothing") }
         let region = readRegion()
-        let listen = readListen()
+        let certificates = readCertificates()
+        let listen = readListen(hasCertificates: section.value("tls") != nil)
+        if !certificates.isEmpty, !listen.contains(where: \.tls), let value = section.value("tls") {
+            section.log.notice("tls", value.position, "no listener uses it")
+        }
         let allowUnauthenticated = section.bool("allowUnauthenticated") ?? false
         readAuthentication(listen: listen, allowUnauthenticated: allowUnauthenticated)
         let useCases = readUseCases()
         return VeilringConfiguration(
             file: section.log.file, data: FilePathText.resolve(data ?? "", in: directory), region: region, listen: listen,
+            tls: certificates, admin: readAdmin(listen: listen), hosts: readHosts(certificates: certificates), log: readLog(),
             authentication: .none, allowUnauthenticated: allowUnauthenticated, useCases: useCases,
             retention: readRetention(), limits: readLimits(), notices: [])
     }
@@ -98,26 +104,7 @@ struct ConfigurationReader {
         return region
     }
 
-    private func readListen() -> [ListenAddress] {
-        let expected = "\"host:port\", \"[v6 address]:port\" or a list of such"
-        guard let texts = section.strings("listen", expected: expected) else {
-            return [ListenAddress(host: "127.0.0.1", port: 8080)]
-        }
-        var result: [ListenAddress] = []
-        for (text, value) in texts {
-            guard let address = ListenAddress(text) else {
-                section.report("listen", expected: expected, came: value.summary, at: value)
-                continue
-            }
-            if result.contains(address), address.port != 0 {
-                section.report("listen", expected: "each address once", came: value.summary, at: value)
-            }
-            result.append(address)
-        }
-        return result
-    }
-
-    private func readAuthentication(listen: [ListenAddress], allowUnauthenticated: Bool) {
+    private func readAuthentication(listen: [ListenerSettings], allowUnauthenticated: Bool) {
         guard let value = section.value("authentication") else {
             section.report(
                 "authentication", expected: "\"none\" (it must be asked for by name until tokens exist)", came: "nothing")
@@ -133,7 +120,7 @@ struct ConfigurationReader {
             section.report("authentication", expected: "\"none\"", came: value.summary)
             return
         }
-        if let open = listen.first(where: { !$0.isLoopback }), !allowUnauthenticated {
+        if let open = listen.first(where: { !$0.address.isLoopback }), !allowUnauthenticated {
             section.report(
                 "authentication",
                 expected: "listeners on loopback only with \"none\", or allowUnauthenticated: true to let everyone in",
@@ -146,23 +133,6 @@ struct ConfigurationReader {
         guard let section = section.section("retention", known: RetentionSettings.keys) else { return settings }
         settings.versions = section.integer("versions", in: 1...1000) ?? settings.versions
         settings.hours = section.integer("hours", in: 0...8784) ?? settings.hours
-        return settings
-    }
-
-    private func readLimits() -> LimitSettings {
-        var settings = LimitSettings()
-        guard let section = section.section("limits", known: LimitSettings.keys) else { return settings }
-        settings.requestBodyBytes = section.integer("requestBodyBytes", in: 1024...(1 << 30)) ?? settings.requestBodyBytes
-        settings.queriesPerRequest = section.integer("queriesPerRequest", in: 1...1024) ?? settings.queriesPerRequest
-        settings.keysPerRequest = section.integer("keysPerRequest", in: 1...1024) ?? settings.keysPerRequest
-        settings.keysPerUser = section.integer("keysPerUser", in: 1...1024) ?? settings.keysPerUser
-        settings.evaluationKeyStoreBytes =
-            section.integer("evaluationKeyStoreBytes", in: (1 << 20)...(1 << 50)) ?? settings.evaluationKeyStoreBytes
-        settings.evaluationKeyIdleHours =
-            section.integer("evaluationKeyIdleHours", in: 1...87_840) ?? settings.evaluationKeyIdleHours
-        settings.queuedQueries = section.integer("queuedQueries", in: 1...1_000_000)
-        settings.queryThreads = section.integer("queryThreads", in: 1...1024)
-        settings.connections = section.integer("connections", in: 1...1_000_000) ?? settings.connections
         return settings
     }
 

@@ -16,8 +16,12 @@ struct EnvironmentOverrides {
     static let settings: [(path: String, form: Form)] =
         [
             ("data", .string), ("region", .string), ("listen", .list), ("authentication", .string),
-            ("allowUnauthenticated", .bool),
-        ] + RetentionSettings.keys.map { ("retention.\($0)", .integer) } + LimitSettings.keys.map { ("limits.\($0)", .integer) }
+            ("allowUnauthenticated", .bool), ("admin", .string), ("tls.certificate", .string), ("tls.key", .string),
+            ("limits.exemptPrefixes", .list),
+        ] + HostSettings.keys.map { ("hosts.\($0)", .string) } + LogSettings.keys.map { ("log.\($0)", .string) }
+        + RetentionSettings.keys.map { ("retention.\($0)", .integer) }
+        + LimitSettings.fields.map { ("limits.\($0.name)", .integer) }
+        + HTTPLimitSettings.fields.map { ("limits.http.\($0.name)", .integer) }
 
     /// The variable of a dotted path.
     static func variable(for path: String) -> String {
@@ -43,6 +47,11 @@ struct EnvironmentOverrides {
             names.append(name)
             guard let text = environment[name] else { continue }
             log.variables[setting.path] = name
+            if setting.path.hasPrefix("tls."), case .array = result.member("tls")?.kind {
+                log.report(
+                    setting.path, TextPosition(line: 0, column: 0), expected: "one certificate in the file", came: "a list")
+                continue
+            }
             let value = JSON5Value(kind(of: text, form: setting.form), at: TextPosition(line: 0, column: 0))
             result = replacing(setting.path.split(separator: ".").map(String.init), in: result, with: value)
         }
@@ -97,5 +106,13 @@ struct EnvironmentOverrides {
             members.append(JSON5Member(name: name, namePosition: new.position, value: made))
         }
         return JSON5Value(.object(members), at: value.position)
+    }
+}
+
+extension JSON5Value {
+    /// The member of an object by its name.
+    fileprivate func member(_ name: String) -> JSON5Value? {
+        guard case .object(let members) = kind else { return nil }
+        return members.first { $0.name == name }?.value
     }
 }

@@ -120,35 +120,6 @@ public struct RetentionSettings: Sendable, Equatable {
     public init() {}
 }
 
-/// Bounds on what the server takes from its clients (keyword-pir.md 13.1).
-public struct LimitSettings: Sendable, Equatable {
-    static let keys = [
-        "requestBodyBytes", "queriesPerRequest", "keysPerRequest", "keysPerUser", "evaluationKeyStoreBytes",
-        "evaluationKeyIdleHours", "queuedQueries", "queryThreads", "connections",
-    ]
-    /// Bytes of a request's body; a query may carry an evaluation key (service.md 7).
-    public var requestBodyBytes = 12 << 20
-    /// Queries in one `/queries` request.
-    public var queriesPerRequest = 64
-    /// Keys in one `/key` request.
-    public var keysPerRequest = 8
-    /// Evaluation keys stored for one user.
-    public var keysPerUser = 8
-    /// Bytes of all stored evaluation keys.
-    public var evaluationKeyStoreBytes = 8 << 30
-    /// Hours after which an unused evaluation key is dropped.
-    public var evaluationKeyIdleHours = 30 * 24
-    /// Queries that wait for a thread, beyond them 503; nil: four for each core.
-    public var queuedQueries: Int?
-    /// Threads that compute; nil: one per core.
-    public var queryThreads: Int?
-    /// Open connections.
-    public var connections = 10_000
-
-    /// The defaults.
-    public init() {}
-}
-
 /// Everything that the configuration file says, checked.
 public struct VeilringConfiguration: Sendable, Equatable {
     /// The file that it was read from.
@@ -157,8 +128,16 @@ public struct VeilringConfiguration: Sendable, Equatable {
     public var data: String
     /// Two-letter region whose rules national numbers follow; nil when no use case needs it.
     public var region: String?
-    /// Where to listen.
-    public var listen: [ListenAddress]
+    /// Where to listen, and how.
+    public var listen: [ListenerSettings]
+    /// Certificates; empty: no TLS.
+    public var tls: [TLSCertificateSettings]
+    /// The admin listener.
+    public var admin: AdminSettings
+    /// The names of the roles; nil: one process plays all of them under any name.
+    public var hosts: HostSettings?
+    /// How log lines look.
+    public var log: LogSettings
     /// Who may ask.
     public var authentication: AuthenticationMode
     /// The operator accepts that everyone who reaches a listener beyond loopback may ask.

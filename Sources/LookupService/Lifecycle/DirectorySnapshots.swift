@@ -30,16 +30,20 @@ public final class DirectorySnapshots: Sendable {
 
     /// Loads the current version and the retained ones, and begins to check their payloads.
     ///
+    /// - Parameter expected: names of use cases that the configuration has; `/readyz` names those that the version lacks.
     /// - Throws: `DirectoryError`; what was loaded before stays as it was.
-    public func load(data: String) throws -> ServiceSnapshot {
+    public func load(data: String, expected: [String] = []) throws -> ServiceSnapshot {
         let database = try LoadedDatabase.load(data: data, reusing: earlier.withLock { $0 })
         earlier.withLock { $0 = database }
-        for problem in database.problems { note(problem) }
+        for problem in database.problems { log.note(.versionUnusable(reason: problem)) }
         var health: [ShardName: Health] = [:]
         let current = served(database.current, &health)
         let retained = database.retained.flatMap { served($0, &health) }
         check(database, health)
-        return ServiceSnapshot(version: database.current.name, current: current, retained: retained)
+        let missing = expected.filter { name in !current.contains { $0.name == name } }
+        return ServiceSnapshot(
+            version: database.current.name, current: current, retained: retained, created: Int(database.current.created),
+            missing: missing)
     }
 
     private func served(_ version: LoadedVersion, _ health: inout [ShardName: Health]) -> [ServedUseCase] {
@@ -72,9 +76,8 @@ public final class DirectorySnapshots: Sendable {
                 health[ShardName(version: bad.version, useCase: bad.useCase, shard: bad.shard)]?.isBad
                     .store(true, ordering: .relaxed)
                 let place = bad.blocks.isEmpty ? "cannot be read" : "has bad blocks: \(Self.list(bad.blocks))"
-                self.note(
-                    "shard \(bad.shard) of \(bad.useCase), version \(bad.version), \(place); out of service until it is rebuilt"
-                )
+                self.log.note(
+                    .shardOutOfService(shard: bad.shard, useCase: bad.useCase, version: bad.version, place: place))
             }
         }
     }
@@ -82,6 +85,4 @@ public final class DirectorySnapshots: Sendable {
     private static func list(_ blocks: [Int]) -> String {
         blocks.prefix(8).map(String.init).joined(separator: " ") + (blocks.count > 8 ? " and \(blocks.count - 8) more" : "")
     }
-
-    private func note(_ text: String) { log.write("\(LogText.time(secondsSince1970())) \(text)") }
 }

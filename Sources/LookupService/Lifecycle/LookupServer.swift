@@ -1,4 +1,5 @@
-// The life of a server: listeners, first load, ready line, reload, stop (service.md 9).
+// The life of a server: listeners, first load, ready line, reload, stop (service.md 9). The admin listener starts first and
+// stops last, so that probes see the whole of it.
 
 import CallerDirectory
 import Dispatch
@@ -12,22 +13,34 @@ import Synchronization
 public struct LookupServerConfiguration: Sendable {
     /// Listeners, limits and event loops.
     public var http: HTTPServerConfiguration
+    /// The admin listener; nil: none.
+    public var admin: HTTPServerConfiguration?
+    /// Whether the server does without the admin listener, with a warning, when its address cannot be had.
+    public var toleratesMissingAdmin: Bool
     /// Bounds and times of the routes.
     public var service: ServiceOptions
+    /// How long `/readyz` says no before the listeners close, so that a balancer sends nothing more.
+    public var unreadyTime: Duration
     /// How long running requests may take when the server stops.
     public var drain: Duration
     /// The data folder in which the server says which version it serves, for `build --wait`; nil: nowhere.
     public var dataFolder: String?
     /// How often the store is told to let go of what is too old.
     public var evictionInterval: Duration
+    /// Who is told how the server does.
+    public var manager = ServiceManagerNotices.none
 
     /// A configuration.
     public init(
-        http: HTTPServerConfiguration, service: ServiceOptions = ServiceOptions(), drain: Duration = .seconds(20),
+        http: HTTPServerConfiguration, admin: HTTPServerConfiguration? = nil, toleratesMissingAdmin: Bool = false,
+        service: ServiceOptions = ServiceOptions(), unreadyTime: Duration = .zero, drain: Duration = .seconds(20),
         dataFolder: String? = nil, evictionInterval: Duration = .seconds(300)
     ) {
         self.http = http
+        self.admin = admin
+        self.toleratesMissingAdmin = toleratesMissingAdmin
         self.service = service
+        self.unreadyTime = unreadyTime
         self.drain = drain
         self.dataFolder = dataFolder
         self.evictionInterval = evictionInterval
@@ -41,12 +54,19 @@ public final class LookupServer: Sendable {
 
     private let configuration: LookupServerConfiguration
     private let server: HTTPServer
+    private let admin: HTTPServer?
     private let store: any EvaluationKeyStore
     private let load: @Sendable () throws -> ServiceSnapshot
+    private let certificates: @Sendable () throws -> [TLSCertificateFiles]
+    private let keeper = Mutex<CertificateKeeper?>(nil)
     private let reloads = DispatchQueue(label: "reload")
     private let waitingReloads = Mutex(0)
     private let eviction = DispatchQueue(label: "eviction")
     private let isStopped = Atomic<Bool>(false)
+    private let adminAddressList = Mutex<[SocketAddress]>([])
+    private let watchdog = Mutex<Watchdog?>(nil)
+    /// A piece of work that takes longer than this is not slow but stuck: all deadlines are shorter.
+    private static let stuckAfter: Duration = .seconds(120)
 
     /// A server that is not started.
     ///
@@ -54,40 +74,114 @@ public final class LookupServer: Sendable {
     ///   - store: the evaluation keys; closed when the server stops.
     ///   - log: takes the request lines and the lines about the server.
     ///   - load: gives the snapshot to serve, at start and at every reload, or throws; its error's text goes to the log.
+    ///   - certificates: gives the certificates of the TLS listeners, at start and at every reload.
     public init(
         configuration: LookupServerConfiguration, store: any EvaluationKeyStore, log: any LogWriter,
+        certificates: @escaping @Sendable () throws -> [TLSCertificateFiles] = { [] },
         load: @escaping @Sendable () throws -> ServiceSnapshot
     ) {
+        self.certificates = certificates
         self.configuration = configuration
         self.store = store
         self.load = load
         let service = LookupService(options: configuration.service, store: store, log: log)
         self.service = service
         server = HTTPServer(configuration: configuration.http, handler: service) { event in
-            // What the front refuses by itself never reaches the service; only its kind is logged.
-            if case .refused(let refusal) = event, let kind = Self.kind(of: refusal) { service.note("refused: \(kind)") }
+            service.metrics.take(event)
+            // What the front refuses by itself never reaches the service; only its kind is logged. Peers go all the time.
+            if case .refused(let refusal) = event, refusal != .peerGone {
+                log.note(.refusedByFront(reason: FrontRefusal(refusal).rawValue))
+            }
         }
+        admin = configuration.admin.map { [server] in
+            HTTPServer(
+                configuration: $0,
+                handler: Self.adminHandler(service, server, bodyLimit: configuration.http.limits.bufferedBodies))
+        }
+    }
+
+    private static func adminHandler(_ service: LookupService, _ server: HTTPServer, bodyLimit: Int) -> AdminHandler {
+        let page = MetricsPage(
+            service: service, bodies: { [weak server] in (server?.bufferedBodyBytes ?? 0, bodyLimit) },
+            isReady: { service.readiness.isReady })
+        return AdminHandler(readiness: { service.readiness }, metrics: page.text, version: { service.versionReport })
     }
 
     /// Opens the listeners, loads, and says on the log that it is ready.
     ///
     /// - Returns: the real addresses.
-    /// - Throws: `HTTPServerError`, or what `load` throws; nothing is left open then.
+    /// - Throws: `HTTPServerError`, `TLSError`, or what `load` and `certificates` throw; nothing is left open then.
     public func start() throws -> [SocketAddress] {
-        let addresses = try server.start()
+        try startAdmin()
+        let addresses: [SocketAddress]
         do {
+            try loadCertificates()
+            addresses = try server.start()
             let snapshot = try load()
             service.swap(to: snapshot)
             noteServing(snapshot.version)
-            service.log.write(
-                "ready: listening on \(addresses.map(\.description).joined(separator: ", ")), version \(snapshot.version)")
+            log.note(.ready(addresses: addresses.map(\.description), version: snapshot.version))
+            configuration.manager.ready("serving version \(snapshot.version)")
         } catch {
             stop(drain: .zero)
             throw error
         }
         scheduleEviction()
+        watchCertificates()
+        startWatchdog()
         return addresses
     }
+
+    /// Signs of life for the service manager, if it wants them, as long as event loops and computing threads do their work.
+    private func startWatchdog() {
+        guard let interval = configuration.manager.watchdogInterval else { return }
+        let manager = configuration.manager
+        let watchdog = Watchdog(interval: interval) { [weak self] time in
+            guard let self else { return false }
+            return server.answers(within: time) && service.computing.figures.longestRun < Self.stuckAfter
+        } sign: {
+            manager.alive()
+        }
+        watchdog.start()
+        self.watchdog.withLock { $0 = watchdog }
+    }
+
+    private func loadCertificates() throws {
+        let files = try certificates()
+        guard !files.isEmpty else { return }
+        let context = try TLSServerContext(certificates: files)
+        server.replaceTLS(context)
+        let server = server
+        let keeper = CertificateKeeper(files: files, current: context, log: log) { server.replaceTLS($0) }
+        self.keeper.withLock { $0 = keeper }
+    }
+
+    /// Looks at the certificate files again and again until the server has stopped.
+    private func watchCertificates() {
+        guard let keeper = keeper.withLock({ $0 }) else { return }
+        reloads.asyncAfter(deadline: .now() + .nanoseconds(CertificateKeeper.interval.nanoseconds)) { [weak self] in
+            guard let self, !isStopped.load(ordering: .acquiring) else { return }
+            keeper.check()
+            watchCertificates()
+        }
+    }
+
+    /// The addresses of the admin listener; empty without one.
+    public var adminAddresses: [SocketAddress] { adminAddressList.withLock { $0 } }
+
+    private func startAdmin() throws(HTTPServerError) {
+        guard let admin else { return }
+        do throws(HTTPServerError) {
+            let addresses = try admin.start()
+            adminAddressList.withLock { $0 = addresses }
+            log.note(.adminListening(addresses: addresses.map(\.description)))
+        } catch {
+            guard configuration.toleratesMissingAdmin else { throw error }
+            log.note(.noAdminListener(reason: "\(error)"))
+        }
+    }
+
+    private var log: any LogWriter { service.log }
 
     /// Loads again and puts the new snapshot in force; the old one stays when that fails, and the log says why.
     ///
@@ -95,15 +189,25 @@ public final class LookupServer: Sendable {
     @discardableResult
     public func reload() -> Bool {
         let snapshot: ServiceSnapshot
+        configuration.manager.reloading()
         do {
             snapshot = try load()
         } catch {
-            service.note("not reloaded, version \(service.version ?? "none") stays: \(error)")
+            configuration.manager.ready("reload failed (see the log), still serving version \(service.version ?? "none")")
+            service.metrics.reloads[.failed]?.add()
+            log.note(.notReloaded(version: service.version ?? "none", reason: "\(error)"))
             return false
         }
         service.swap(to: snapshot)
-        service.note("reloaded: version \(snapshot.version)")
+        do {
+            if let keeper = keeper.withLock({ $0 }) { keeper.check(files: try certificates()) }
+        } catch {
+            log.note(.certificatesNotLoaded(reason: "\(error)"))
+        }
+        service.metrics.reloads[.succeeded]?.add()
+        log.note(.reloaded(version: snapshot.version))
         noteServing(snapshot.version)
+        configuration.manager.ready("serving version \(snapshot.version)")
         return true
     }
 
@@ -127,6 +231,12 @@ public final class LookupServer: Sendable {
     private func stop(drain: Duration) {
         guard isStopped.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }
+        configuration.manager.stopping()
+        watchdog.withLock { $0?.end() }
+        service.beginStopping()
+        if drain > .zero, configuration.unreadyTime > .zero, !adminAddresses.isEmpty {
+            usleep(UInt32(clamping: configuration.unreadyTime.nanoseconds / 1000))
+        }
         server.shutdown(drain: drain)
         // Another server may have taken the folder over meanwhile.
         if let versions, versions.serving()?.pid == getpid() { versions.forgetServing() }
@@ -135,6 +245,7 @@ public final class LookupServer: Sendable {
         } catch {
             service.noteStore(error)
         }
+        admin?.shutdown(drain: .zero)
     }
 
     /// Obeys signals until SIGTERM or SIGINT, then stops. Call it on the main thread, with `SignalWaiter.block` called before
@@ -144,7 +255,7 @@ public final class LookupServer: Sendable {
             switch SignalWaiter.next() {
             case .hangUp: requestReload()
             case .terminate:
-                service.note("stopping")
+                log.note(.stopping)
                 stop()
                 return
             }
@@ -158,7 +269,7 @@ public final class LookupServer: Sendable {
         do {
             try versions?.recordServing(ServingRecord(pid: getpid(), version: version))
         } catch {
-            service.note("the served version could not be recorded: \(error)")
+            log.note(.servingNotRecorded(reason: "\(error)"))
         }
     }
 
@@ -169,28 +280,11 @@ public final class LookupServer: Sendable {
             guard let self, !isStopped.load(ordering: .acquiring) else { return }
             do throws(StateStoreError) {
                 let gone = try store.evict(at: Int64(secondsSince1970()))
-                if gone > 0 { service.note("evaluation keys let go: \(gone)") }
+                if gone > 0 { log.note(.keysEvicted(count: gone)) }
             } catch {
                 service.noteStore(error)
             }
             scheduleEviction()
-        }
-    }
-
-    /// The refusal by a word of ours; nil for what happens all the time.
-    private static func kind(of refusal: HTTPRefusal) -> String? {
-        switch refusal {
-        case .message: "malformed HTTP"
-        case .headerTimeout: "header too slow"
-        case .bodyTimeout: "body too slow"
-        case .writeTimeout: "answer taken too slowly"
-        case .bodyBudget: "too many bodies at once"
-        case .handlerTimeout: "no answer in time"
-        case .replyDropped: "answer lost"
-        case .responseTooLarge: "answer too large"
-        case .responseInvalid: "answer invalid"
-        case .peerGone: nil
-        case .connectionsPerAddress: "too many connections of one address"
         }
     }
 }

@@ -20,18 +20,20 @@ extension LookupService {
         for item in wanted where !system.understandsNewestForm && !item.isHeldByDevice && item.useCase.wire.older == nil {
             throw .notSupported
         }
+        let waiting = metrics.begin(.queue)
         let work = WorkItem(rank: .upkeep) { [self] in
-            guard !call.isPointless else { return call.refuse(.tryAgainLater) }
+            waiting.end()
+            guard !call.isPointless else { return call.refuse(.abandoned) }
             do throws(StateStoreError) {
                 call.succeed(try configAnswer(wanted, newest: system.understandsNewestForm, user: user))
             } catch {
                 noteStore(error)
-                call.refuse(.tryAgainLater)
+                call.refuse(.storeUnavailable)
             }
         } refuse: {
-            call.refuse(.tryAgainLater)
+            call.refuse($0)
         }
-        try enqueue(work, on: clerks, for: call, within: options.configTime)
+        enqueue(work, on: clerks, for: call, within: options.configTime)
     }
 
     /// A use case asked for, once, in the order of the request.
@@ -97,14 +99,13 @@ extension LookupService {
         }
     }
 
-    /// Puts work into a line; answers for it when its time is over before it has answered itself.
-    func enqueue(
-        _ work: WorkItem, on pool: WorkPool, for call: ServiceCall, within time: Duration
-    ) throws(ServiceFailure) {
-        guard pool.submit(work) else { throw .tryAgainLater }
+    /// Puts work into a line; answers for it when the line does not take it, and when its time is over before it has answered
+    /// itself.
+    func enqueue(_ work: WorkItem, on pool: WorkPool, for call: ServiceCall, within time: Duration) {
+        if let refusal = pool.submit(work) { return call.refuse(refusal) }
         deadlines.expire(call, at: call.request.receivedAt.advanced(by: time))
     }
 
     /// Logs an error of the store: its text holds paths, codes and numbers only.
-    func noteStore(_ error: StateStoreError) { note("store: \(error)") }
+    func noteStore(_ error: StateStoreError) { log.note(.storeFailed(reason: "\(error)")) }
 }

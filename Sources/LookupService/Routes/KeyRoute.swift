@@ -19,23 +19,27 @@ extension LookupService {
                 KeyUpload(
                     hash: Array(metadata.identifier), timestamp: metadata.timestamp, key: evaluationKey, engine: engine))
         }
+        let waiting = metrics.begin(.queue)
         let checking = WorkItem(rank: .upkeep) { [self, uploads] in
-            guard !call.isPointless else { return call.refuse(.tryAgainLater) }
+            waiting.end()
+            guard !call.isPointless else { return call.refuse(.abandoned) }
             do throws(ServiceFailure) {
                 var checked: [CheckedKey] = []
+                let timer = metrics.begin(.decode)
                 for upload in uploads { checked.append(try upload.checked(user: user, by: self)) }
-                try keep(checked, for: call)
+                timer.end()
+                keep(checked, for: call)
             } catch {
                 call.refuse(error)
             }
         } refuse: {
-            call.refuse(.tryAgainLater)
+            call.refuse($0)
         }
-        try enqueue(checking, on: computing, for: call, within: options.keyTime)
+        enqueue(checking, on: computing, for: call, within: options.keyTime)
     }
 
     /// Stores what was checked, and acknowledges it when it is durable.
-    private func keep(_ checked: [CheckedKey], for call: ServiceCall) throws(ServiceFailure) {
+    private func keep(_ checked: [CheckedKey], for call: ServiceCall) {
         let storing = WorkItem(rank: .upkeep) { [self] in
             let moment = decodedKeys.moment
             let now = secondsSince1970()
@@ -50,13 +54,13 @@ extension LookupService {
                 case .invalidRecord, .tooManyKeys, .tooLarge: call.refuse(.invalidRequest)
                 default:
                     noteStore(error)
-                    call.refuse(.tryAgainLater)
+                    call.refuse(.storeUnavailable)
                 }
             }
         } refuse: {
-            call.refuse(.tryAgainLater)
+            call.refuse($0)
         }
-        guard clerks.submit(storing) else { throw .tryAgainLater }
+        if let refusal = clerks.submit(storing) { call.refuse(refusal) }
     }
 }
 

@@ -12,19 +12,29 @@ extension LookupService {
         for request in message.requests {
             // OPRF belongs to symmetric use cases, of which there are none.
             guard case .pir(let query) = request.kind else { throw .invalidRequest }
-            guard let versions = snapshot.answering[request.usecase] else { throw .unknownUseCaseInQuery }
+            guard let versions = snapshot.answering[request.usecase] else {
+                metrics.queries.add(to: ServiceMetrics.unknownUseCase)
+                throw .unknownUseCaseInQuery
+            }
+            metrics.queries.add(to: request.usecase)
             guard query.shardId == nil else { throw .notSupported }
             guard let useCase = versions[Array(query.configurationHash)] else { throw .configurationGone }
             queries.append(AcceptedQuery(useCase: useCase, request: query))
         }
         let isUrgent = queries.allSatisfy { $0.useCase.kind == .block }
         let batch = QueryBatch(call: call, queries: queries, user: user, service: self)
-        let work = WorkItem(rank: isUrgent ? .block : .query) {
+        let client = WorkClient(source: call.request.source, user: user, shared: options.sharedAddresses)
+        let waiting = metrics.begin(.queue)
+        let work = WorkItem(
+            rank: isUrgent ? .block : .query, client: client, seconds: batch.predictedSeconds,
+            deadline: call.request.receivedAt.advanced(by: options.queriesTime)
+        ) {
+            waiting.end()
             batch.run()
         } refuse: {
-            call.refuse(.tryAgainLater)
+            call.refuse($0)
         }
-        try enqueue(work, on: computing, for: call, within: options.queriesTime)
+        enqueue(work, on: computing, for: call, within: options.queriesTime)
     }
 }
 

@@ -46,16 +46,26 @@ final class QueryBatch: Sendable {
         )
     }
 
+    /// Seconds that threads will be busy with it.
+    var predictedSeconds: Double {
+        queries.reduce(0) { $0 + service.forecast.seconds($1.useCase, shard: Int(clamping: $1.request.shardIndex)) }
+    }
+
     /// Checks all, then computes all; answers when the last is done. Runs on a computing thread.
     func run() {
-        guard !call.isPointless else { return call.refuse(.tryAgainLater) }
+        guard !call.isPointless else { return call.refuse(.abandoned) }
         do throws(ServiceFailure) {
+            let timer = service.metrics.begin(.decode)
             let ready = try prepare()
+            timer.end()
+            let left = predictedSeconds / Double(max(1, min(ready.count, 1 + service.computing.idleThreads)))
             if ready.count > 1 {
                 // The batch waits for its slowest part, so threads without work help; they go back to the line afterwards.
                 // How many come to help is known only when they are asked, and they may begin at once: those that were idle.
                 let workers = 1 + min(service.computing.idleThreads, ready.count - 1)
-                _ = service.computing.lend(ready.count - 1) { self.compute(ready, workers: workers, threads: 1) }
+                _ = service.computing.lend(ready.count - 1, seconds: left) {
+                    self.compute(ready, workers: workers, threads: 1)
+                }
                 compute(ready, workers: workers, threads: 1)
             } else {
                 compute(ready, workers: 1, threads: 1 + service.computing.idleThreads)
@@ -73,7 +83,7 @@ final class QueryBatch: Sendable {
         var ready: [ReadyQuery] = []
         var isOutOfService = false
         for accepted in queries {
-            guard !call.isPointless else { throw .tryAgainLater }
+            guard !call.isPointless else { throw .abandoned }
             let request = accepted.request
             let useCase = accepted.useCase
             let key = try evaluationKey(for: accepted, found: &found)
@@ -87,13 +97,13 @@ final class QueryBatch: Sendable {
                 throw .invalidRequest
             }
             guard shard < useCase.shards.count, let contents = useCase.shards[shard].contents else {
-                service.note("a query met shard \(shard) of \(useCase.name), which is out of service")
+                service.log.note(.queryForShardOutOfService(shard: shard, useCase: useCase.name))
                 isOutOfService = true
                 continue
             }
             ready.append(ReadyQuery(engine: useCase.engine, query: query, key: key, contents: contents))
         }
-        if isOutOfService { throw .tryAgainLater }
+        if isOutOfService { throw .shardOutOfService }
         return ready
     }
 
@@ -130,7 +140,7 @@ final class QueryBatch: Sendable {
                 timestamp: asked.timestamp, at: Int64(now))
         } catch {
             service.noteStore(error)
-            throw .tryAgainLater
+            throw .storeUnavailable
         }
         guard let match else { throw .evaluationKeyNotFound }
         if !match.matchedTimestamp {
@@ -167,18 +177,34 @@ final class QueryBatch: Sendable {
     /// Computes queries that nobody else computes, until none is left.
     private func compute(_ ready: [ReadyQuery], workers: Int, threads: Int) {
         while let group = take(ready, workers: workers) {
-            guard !call.isPointless else { return fail(.tryAgainLater) }
+            guard !call.isPointless else { return fail(.abandoned) }
             if group.count > 1 { service.sharedScans.add(group.count, ordering: .relaxed) }
+            let began = ContinuousClock.now
             do {
-                for (index, replies) in zip(group, try Self.answer(group.map { ready[$0] }, threads: threads)) {
+                let timer = service.metrics.begin(.compute)
+                let answers = try Self.answer(group.map { ready[$0] }, threads: threads)
+                timer.end()
+                for (index, replies) in zip(group, answers) {
                     finish(index, PIRResponse(replies: replies))
                 }
+                learn(group, seconds: began.duration(to: .now).seconds * Double(threads))
             } catch {
                 // Everything that a client can get wrong was checked before: this is about our own data.
-                service.note("a query of \(queries[group[0]].useCase.name) could not be computed: \(error)")
+                service.log.note(.computationFailed(useCase: queries[group[0]].useCase.name, reason: "\(error)"))
                 return fail(.internalError)
             }
         }
+    }
+
+    /// Lets the forecast know how long queries took. Those of one group are of one use case.
+    private func learn(_ group: [Int], seconds: Double) {
+        guard let first = group.first else { return }
+        let useCase = queries[first].useCase
+        let estimated = group.reduce(0) { sum, index in
+            let shard = Int(clamping: queries[index].request.shardIndex)
+            return sum + (useCase.estimatedSeconds.indices.contains(shard) ? useCase.estimatedSeconds[shard] : 0)
+        }
+        service.forecast.record(useCase.name, estimated: estimated, measured: seconds)
     }
 
     /// The next query, with others of the same shard if it is large; nil if none is left.
@@ -216,7 +242,9 @@ final class QueryBatch: Sendable {
         }
         guard let complete else { return }
         let responses = complete.map { Response(kind: $0.map { .pir($0) }) }
+        let timer = service.metrics.begin(.encode)
         let body = Responses(responses: responses).encoded()
+        timer.end()
         // A batch that asks for more than an answer may hold is the client's mistake, not ours.
         guard body.count <= service.options.answerBody else { return call.refuse(.invalidRequest) }
         call.succeed(body)

@@ -10,7 +10,7 @@ struct Deadlines: Sendable {
     func expire(_ call: ServiceCall, at instant: ContinuousClock.Instant) {
         let left = max(.zero, instant - .now)
         queue.asyncAfter(deadline: .now() + .nanoseconds(left.nanoseconds)) { [weak call] in
-            call?.refuse(.tryAgainLater)
+            call?.refuse(.deadlinePassed)
         }
     }
 }

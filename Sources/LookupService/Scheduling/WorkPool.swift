@@ -1,135 +1,147 @@
-// A bounded pool of threads with a bounded waiting line (service.md 7): block queries first, everything that waits too long
-// is told so at once instead of being computed too late.
+// A bounded pool of threads with a bounded waiting line (service.md 7): what cannot be done in time is refused at once instead of
+// being computed too late. Order and bounds of the line are in WaitingLine.swift.
 
 import Dispatch
 import Synchronization
 
-/// How urgent work is; lower ranks first.
-enum WorkRank: Int, Sendable, CaseIterable {
-    /// Queries for a block list: the phone holds back its ringing.
-    case block
-    /// Other queries.
-    case query
-    /// Everything else: checking uploads.
-    case upkeep
-}
-
-/// A piece of work. Exactly one of `run` and `refuse` is called, once.
-final class WorkItem: Sendable {
-    let rank: WorkRank
-    let run: @Sendable () -> Void
-    /// Called when the work will not be done: it waited too long, or had to make room.
-    let refuse: @Sendable () -> Void
-    private let isTaken = Atomic<Bool>(false)
-
-    init(rank: WorkRank, run: @escaping @Sendable () -> Void, refuse: @escaping @Sendable () -> Void) {
-        self.rank = rank
-        self.run = run
-        self.refuse = refuse
-    }
-
-    /// True for the one caller that may go on with it.
-    func take() -> Bool { isTaken.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged }
-
-    var isUntaken: Bool { !isTaken.load(ordering: .acquiring) }
-}
-
 /// Threads that do work, and the line before them.
 final class WorkPool: Sendable {
+    /// What a pool is told when it is made.
+    struct Settings: Sendable {
+        var name: String
+        var threads: Int
+        /// Steps by which the threads give way to others.
+        var niceness = 0
+        var rules: LineRules
+        /// After which a query that waits is refused; other work waits until its own deadline.
+        var waitingTime: Duration
+    }
+
+    /// How a pool does at one moment, for metrics.
+    struct Figures: Sendable {
+        var threads: Int
+        var idleThreads: Int
+        /// By rank.
+        var waiting: [WorkRank: Int]
+        /// Seconds until the line would be done.
+        var predictedSeconds: Double
+        /// How long the piece of work that runs longest has been running.
+        var longestRun: Duration
+        /// Since the start.
+        var refusals: [WorkRefusal.Reason: Int]
+    }
+
     private struct State {
         var idle: [Int]
-        var lines: [[WorkItem]] = Array(repeating: [], count: WorkRank.allCases.count)
+        var line: WaitingLine
+        /// Of each thread: since when it works, and until when by prediction.
+        var runs: [(began: ContinuousClock.Instant, ends: ContinuousClock.Instant)?]
+        var refusals: [WorkRefusal.Reason: Int] = [:]
 
-        /// Takes the next piece of work out of the line.
-        mutating func next() -> WorkItem? {
-            for rank in lines.indices {
-                while let item = lines[rank].first {
-                    lines[rank].removeFirst()
-                    if item.take() { return item }
-                }
-            }
-            return nil
+        mutating func begin(_ worker: Int, seconds: Double) {
+            let now = ContinuousClock.now
+            runs[worker] = (now, now.advanced(by: .seconds(min(seconds, 3600))))
         }
 
-        /// Forgets what was refused while it waited.
-        mutating func sweep() {
-            for rank in lines.indices { lines[rank].removeAll { !$0.isUntaken } }
+        /// Seconds of work that the threads have left.
+        var running: Double {
+            let now = ContinuousClock.now
+            return runs.reduce(0) { $0 + ($1.map { max(0, (now.duration(to: $0.ends)).seconds) } ?? 0) }
         }
 
-        func waiting(_ ranks: [WorkRank]) -> Int { ranks.reduce(0) { $0 + lines[$1.rawValue].count } }
+        mutating func refusal(_ reason: WorkRefusal.Reason) -> WorkRefusal {
+            refusals[reason, default: 0] += 1
+            let seconds = min(line.predictedSeconds(running: running), 30)
+            let base = max(1, Int(seconds.rounded(.up)))
+            // Spread, so that devices refused together do not come back together.
+            return WorkRefusal(reason: reason, retryAfter: base + Int.random(in: 0...max(2, base)))
+        }
     }
 
     private let state: Mutex<State>
-    // A serial queue of its own has a thread of its own when it has work, whatever else blocks in the process.
-    private let workers: [DispatchQueue]
+    // Threads of our own: those of Dispatch serve everything in turn, and a thread once made nice stays so.
+    private let workers: [WorkThread]
     private let clock: DispatchQueue
-    private let waitingQueries: Int
-    private let waitingUpkeep: Int
     private let waitingTime: Duration
 
     /// A pool.
-    ///
-    /// - Parameters:
-    ///   - waitingQueries: how many queries (block and other) may wait.
-    ///   - waitingUpkeep: how much other work may wait.
-    ///   - waitingTime: after which a query that waits is refused; other work waits until its own deadline.
-    init(name: String, threads: Int, waitingQueries: Int, waitingUpkeep: Int, waitingTime: Duration) {
-        workers = (0..<max(1, threads)).map { DispatchQueue(label: "\(name)-\($0)") }
-        clock = DispatchQueue(label: "\(name)-clock")
-        state = Mutex(State(idle: Array(0..<max(1, threads))))
-        self.waitingQueries = waitingQueries
-        self.waitingUpkeep = waitingUpkeep
-        self.waitingTime = waitingTime
+    init(_ settings: Settings) {
+        let threads = max(1, settings.threads)
+        workers = (0..<threads).map { WorkThread(name: "\(settings.name)-\($0)", niceness: settings.niceness) }
+        clock = DispatchQueue(label: "\(settings.name)-clock")
+        state = Mutex(
+            State(
+                idle: Array(0..<threads), line: WaitingLine(rules: settings.rules, threads: threads),
+                runs: Array(repeating: nil, count: threads)))
+        waitingTime = settings.waitingTime
     }
+
+    deinit { for worker in workers { worker.end() } }
 
     /// Threads without work at this moment.
     var idleThreads: Int { state.withLock { $0.idle.count } }
 
     /// Work in the line at this moment.
-    var waitingCount: Int { state.withLock { $0.waiting(WorkRank.allCases) } }
+    var waitingCount: Int { state.withLock { state in WorkRank.allCases.reduce(0) { $0 + state.line.count($1) } } }
 
-    /// Starts the work, or puts it into the line; false, with neither `run` nor `refuse` called, when the line is full.
-    func submit(_ item: WorkItem) -> Bool {
+    /// How the pool does.
+    var figures: Figures {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            Figures(
+                threads: workers.count, idleThreads: state.idle.count,
+                waiting: Dictionary(uniqueKeysWithValues: WorkRank.allCases.map { ($0, state.line.count($0)) }),
+                predictedSeconds: state.line.predictedSeconds(running: state.running),
+                longestRun: state.runs.compactMap { $0.map { $0.began.duration(to: now) } }.max() ?? .zero,
+                refusals: state.refusals)
+        }
+    }
+
+    /// Starts the work, or puts it into the line. Gives a refusal, with neither `run` nor `refuse` called, when the line cannot
+    /// take it; nil when it was taken.
+    @discardableResult func submit(_ item: WorkItem) -> WorkRefusal? {
         enum Place {
             case worker(Int)
-            case line(displaced: WorkItem?)
-            case full
+            case line(displaced: WorkItem?, WorkRefusal?)
+            case refused(WorkRefusal)
         }
         let place = state.withLock { state -> Place in
-            if let worker = state.idle.popLast() { return item.take() ? .worker(worker) : .full }
-            state.sweep()
-            var displaced: WorkItem?
-            if item.rank == .upkeep {
-                if state.waiting([.upkeep]) >= waitingUpkeep { return .full }
-            } else if state.waiting([.block, .query]) >= waitingQueries {
-                // A block query takes the place of the query that came last.
-                let others = WorkRank.query.rawValue
-                guard item.rank == .block, let last = state.lines[others].popLast() else { return .full }
-                displaced = last
+            if let worker = state.idle.popLast() {
+                guard item.take() else {
+                    state.idle.append(worker)
+                    return .line(displaced: nil, nil)
+                }
+                state.begin(worker, seconds: item.seconds)
+                return .worker(worker)
             }
-            state.lines[item.rank.rawValue].append(item)
-            return .line(displaced: displaced)
+            let left = item.deadline.map { ContinuousClock.now.duration(to: $0).seconds }
+            switch state.line.add(item, running: state.running, left: left) {
+            case .waits(let displaced): return .line(displaced: displaced, displaced.map { _ in state.refusal(.displaced) })
+            case .refused(let reason): return .refused(state.refusal(reason))
+            }
         }
         switch place {
         case .worker(let worker): start(item, on: worker)
-        case .line(let displaced):
-            if let displaced, displaced.take() { displaced.refuse() }
+        case .line(let displaced, let refusal):
+            if let displaced, let refusal, displaced.take() { displaced.refuse(refusal) }
             if item.rank != .upkeep { refuse(item, after: waitingTime) }
-        case .full: return false
+        case .refused(let refusal): return refusal
         }
-        return true
+        return nil
     }
 
-    /// Runs work on threads that have none and are not waited for, at most `most` of them; gives how many.
-    func lend(_ most: Int, _ work: @escaping @Sendable () -> Void) -> Int {
+    /// Runs work on threads that have none and are not waited for, at most `most` of them; gives how many. `seconds`: how long
+    /// each of them will be busy.
+    func lend(_ most: Int, seconds: Double = 0, _ work: @escaping @Sendable () -> Void) -> Int {
         let borrowed = state.withLock { state -> [Int] in
             let count = min(most, state.idle.count)
             let borrowed = Array(state.idle.suffix(count))
             state.idle.removeLast(count)
+            for worker in borrowed { state.begin(worker, seconds: seconds) }
             return borrowed
         }
         for worker in borrowed {
-            workers[worker].async {
+            workers[worker].run {
                 work()
                 self.goOn(worker)
             }
@@ -138,14 +150,14 @@ final class WorkPool: Sendable {
     }
 
     private func refuse(_ item: WorkItem, after time: Duration) {
-        clock.asyncAfter(deadline: .now() + .nanoseconds(time.nanoseconds)) { [weak item] in
-            guard let item, item.take() else { return }
-            item.refuse()
+        clock.asyncAfter(deadline: .now() + .nanoseconds(time.nanoseconds)) { [weak self, weak item] in
+            guard let self, let item, item.take() else { return }
+            item.refuse(state.withLock { $0.refusal(.age) })
         }
     }
 
     private func start(_ item: WorkItem, on worker: Int) {
-        workers[worker].async {
+        workers[worker].run {
             item.run()
             self.goOn(worker)
         }
@@ -155,7 +167,11 @@ final class WorkPool: Sendable {
     private func goOn(_ worker: Int) {
         while true {
             let item = state.withLock { state -> WorkItem? in
-                if let item = state.next() { return item }
+                if let item = state.line.next() {
+                    state.begin(worker, seconds: item.seconds)
+                    return item
+                }
+                state.runs[worker] = nil
                 state.idle.append(worker)
                 return nil
             }
@@ -173,4 +189,7 @@ extension Duration {
         let (sum, second) = seconds.addingReportingOverflow(Int(parts.attoseconds / 1_000_000_000))
         return overflow || second ? .max : sum
     }
+
+    /// Seconds with their fraction.
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
 }

@@ -39,7 +39,7 @@ import Testing
         let configuration = try parse(VeilringConfigurationTests.example)
         #expect(configuration.data == "/etc/veilring/var")
         #expect(configuration.region == "TW")
-        #expect(configuration.listen == [ListenAddress(host: "127.0.0.1", port: 8080)])
+        #expect(configuration.listen == [ListenerSettings(ListenAddress(host: "127.0.0.1", port: 8080))])
         #expect(configuration.authentication == .none && !configuration.allowUnauthenticated)
         #expect(configuration.useCases.map(\.name) == ["net.example.lookup.identity", "net.example.lookup.block"])
         #expect(configuration.useCases.map(\.kind) == [.identity, .block])
@@ -131,7 +131,10 @@ import Testing
         ]
         let configuration = try parse(VeilringConfigurationTests.example, environment: environment)
         #expect(configuration.data == "/srv/data" && configuration.retention.hours == 3)
-        #expect(configuration.listen == [ListenAddress(host: "127.0.0.1", port: 1), ListenAddress(host: "::1", port: 2)])
+        #expect(
+            configuration.listen.map(\.address) == [
+                ListenAddress(host: "127.0.0.1", port: 1), ListenAddress(host: "::1", port: 2),
+            ])
         #expect(configuration.limits.requestBodyBytes == 2048)
         #expect(
             configuration.notices == ["environment variable VEILRING_REGON overrides nothing (did you mean VEILRING_REGION?)"])
