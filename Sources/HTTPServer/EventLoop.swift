@@ -140,7 +140,6 @@ final class EventLoop {
     /// together.
     func settleLater(_ connection: any LoopConnection) { unsettled.insert(connection.id) }
 
-    /// Puts another object in a connection's place, under the same id and with what the loop knows of it.
     /// Puts a connection that speaks `version` in the place of one whose protocol is known now.
     func promote(_ old: any LoopConnection, to version: ConnectionVersion, _ handover: ConnectionHandover) {
         switch version {
@@ -159,6 +158,7 @@ final class EventLoop {
         }
     }
 
+    /// Puts another object in a connection's place, under the same id and with what the loop knows of it.
     private func replace(_ old: any LoopConnection, by new: any LoopConnection) {
         guard connections[old.id] === old else { return }
         new.scheduled = old.scheduled

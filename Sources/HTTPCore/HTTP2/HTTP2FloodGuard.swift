@@ -38,7 +38,7 @@ struct HTTP2FloodGuard {
     /// Payload below this does not make up for the frame it came in, unless the frame ends the stream.
     private static let worthwhile = 16
     /// DATA frames from this size on explain WINDOW_UPDATE.
-    private static let substantial = 1024
+    private static let substantial = 256
     /// A peer may confirm each DATA frame for its stream and for the connection, in two pieces.
     private static let updatesPerData = 4
 
