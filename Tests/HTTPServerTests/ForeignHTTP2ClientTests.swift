@@ -12,7 +12,7 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let sent = folder.appendingPathComponent("sent")
-        let data = Data((0..<10_000_000).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 7) })
+        let data = foreignBody
         try data.write(to: sent)
         try body(sent, folder.appendingPathComponent("received"), data)
     }
