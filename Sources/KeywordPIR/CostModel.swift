@@ -96,6 +96,8 @@ public struct CostModel: Sendable {
 
     /// What an operation takes.
     public let costs: OperationCosts
+    /// What it is a model of.
+    public let set: ParameterSet
     private let degree: Int
     /// Rows of a ciphertext, of a key, of a lifted operand.
     private let (levels, keyRows, productRows): (Double, Double, Double)
@@ -103,6 +105,7 @@ public struct CostModel: Sendable {
     /// A model for the set; `costs`: nil for the fitted ones.
     public init(_ set: ParameterSet, costs: OperationCosts? = nil) {
         self.costs = costs ?? .fitted(set)
+        self.set = set
         degree = set.degree
         levels = Double(set.ciphertextModuliCount)
         keyRows = levels + (set.hasEvaluationKeys ? 1 : 0)
