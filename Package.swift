@@ -119,7 +119,7 @@ let package = Package(
             name: "LookupServiceTests",
             dependencies: [
                 "LookupService", "CallerDirectory", "DeviceClient", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore",
-                "KeywordPIR", "LookupMessages", "Protobuf",
+                "KeywordPIR", "LookupMessages", "Protobuf", "TestCertificates",
             ]),
         .testTarget(name: "DeviceClientTests", dependencies: ["DeviceClient", "HTTPClient", "HTTPCore", "LookupMessages"]),
         .testTarget(

@@ -107,9 +107,11 @@ struct EngineBenchmark {
         var hasher = KeywordHasher()
         var rows = TableRows()
         for row in 0..<options.rows { rows.append(hash: hasher.hash(data.keyword(row)), value: data.value(row)) }
-        var settings = TableSettings(
-            maxSerializedBucketSize: TableSettings.defaultBucketSize(
-                longestValue: options.valueBytes, bytesPerPlaintext: set.bytesPerPlaintext))
+        let choice = CostModel(set).bucketChoice(
+            RowSizes(count: options.rows, valueBytes: options.rows * options.valueBytes, longestValue: options.valueBytes),
+            hashFunctions: options.hashFunctions, dimensionCount: options.dimensions,
+            rule: DimensionRule(rawValue: options.plan) ?? .cost)
+        var settings = choice.settings
         settings.hashFunctionCount = options.hashFunctions
         let encoder = try ShardEncoder(set: set)
         let start = ContinuousClock.now

@@ -15,8 +15,6 @@ public final class BFVContext<Word: ResidueWord>: Sendable {
 
     /// `P^−1` modulo each ciphertext modulus, with Shoup companions; empty without a key-switching modulus.
     public let specialInverse: [(Word, Word)]
-    /// Twice that.
-    public let specialInverseDoubled: [(Word, Word)]
     /// `q_k^−1` modulo each earlier ciphertext modulus, by k, with Shoup companions.
     public let levelInverse: [[(Word, Word)]]
 
@@ -35,16 +33,15 @@ public final class BFVContext<Word: ResidueWord>: Sendable {
         for m in ring.moduli where parameters.hasEvaluationKeys && levels > Modulus<Word>.maximumDigits(of: m.value) {
             throw RingError.badModulus(UInt64(m.value))
         }
-        func inverses(times factor: Word) -> [(Word, Word)] {
-            guard parameters.hasEvaluationKeys else { return [] }
-            return ring.moduli.dropLast().map { m in
-                let c = m.multiply(m.invert(ring.moduli[ring.moduli.count - 1].value % m.value), factor)
-                return (c, m.shoup(c))
-            }
-        }
         let ring = ring
-        specialInverse = inverses(times: 1)
-        specialInverseDoubled = inverses(times: 2)
+        let special = parameters.hasEvaluationKeys ? ring.moduli.last?.value : nil
+        specialInverse =
+            special.map { special in
+                ring.moduli.dropLast().map { m in
+                    let c = m.invert(special % m.value)
+                    return (c, m.shoup(c))
+                }
+            } ?? []
         levelInverse = (0..<levels).map { k in
             ring.moduli.prefix(k).map { m in
                 let c = m.invert(ring.moduli[k].value % m.value)

@@ -69,6 +69,13 @@ public struct ParameterSet: Sendable, Equatable, Hashable {
         return second <= 1 ? (max(l + 1, 0), 0) : (max(l, 0), second)
     }
 
+    /// Bytes of one reply ciphertext: two polynomials modulo `q_0` without the bits that are dropped.
+    public var replyBytes: Int {
+        let bits = floorLog2(coefficientModuli[0]) + 1
+        let (first, second) = replySkipLSBs
+        return 2 + packedBytes(count: degree, bits: bits - first) + packedBytes(count: degree, bits: bits - second)
+    }
+
     private static let degreeBounds: [Int: Int] = [1024: 21, 2048: 41, 4096: 83, 8192: 165, 16384: 330, 32768: 660]
 
     private func validate() throws {

@@ -1,7 +1,17 @@
-// A small blocking HTTP/1.1 client for the device's side of the protocol, tests and the load generator.
+// A small blocking client (HTTP/1.1, HTTP/2, TLS) for the device's side of the protocol, tests and the load generator.
 
 import HTTPCore
 import Synchronization
+
+/// Which versions of HTTP a client speaks.
+public enum HTTPClientVersions: Sendable, Equatable {
+    /// Over TLS what ALPN agrees on, HTTP/2 preferred; in cleartext HTTP/1.1.
+    case negotiated
+    /// HTTP/1.1 only.
+    case http1
+    /// HTTP/2 only; in cleartext with prior knowledge.
+    case http2
+}
 
 /// A client for one server, with one kept connection. Calls block; calls from several threads wait for each other.
 public final class HTTPClient: Sendable {
@@ -9,15 +19,25 @@ public final class HTTPClient: Sendable {
     public let url: HTTPURL
 
     private let limits: HTTPLimits
+    private let versions: HTTPClientVersions
     private let tls: TLSClientContext?
-    private let kept = Mutex<ClientConnection?>(nil)
+    private let kept = Mutex<(any ClientConnection)?>(nil)
 
     /// A client for a base URL; connects at the first request. A path of the URL other than `/` is put before the path of
     /// each request. The answer's size is limited by `limits.clientResponseBody`. `trust` says whose certificates are good
     /// enough for an https URL; throws `trust` if its file cannot be read.
-    public init(url: HTTPURL, trust: TLSTrust = .system, limits: HTTPLimits = HTTPLimits()) throws(HTTPClientError) {
+    public init(
+        url: HTTPURL, trust: TLSTrust = .system, versions: HTTPClientVersions = .negotiated, limits: HTTPLimits = HTTPLimits()
+    ) throws(HTTPClientError) {
+        let offered =
+            switch versions {
+            case .negotiated: ["h2", "http/1.1"]
+            case .http1: ["http/1.1"]
+            case .http2: ["h2"]
+            }
+        self.versions = versions
         do throws(TLSError) {
-            tls = url.scheme == .https ? try TLSClientContext(trust: trust, protocols: ["http/1.1"]) : nil
+            tls = url.scheme == .https ? try TLSClientContext(trust: trust, protocols: offered) : nil
         } catch {
             throw .trust(error)
         }
@@ -32,17 +52,16 @@ public final class HTTPClient: Sendable {
     /// out to be closed before any byte of the answer, the request is sent once more on a new one.
     public func send(_ request: HTTPRequest, timeout: Duration = .seconds(30)) throws(HTTPClientError) -> HTTPResponse {
         let deadline = ContinuousClock.Instant.now.advanced(by: timeout)
-        let chunks: [[UInt8]]
+        let addressed = addressed(request)
         do throws(HTTPSerializationError) {
-            chunks = try serialize(request)
+            // Before a connection is made for it. What HTTP/1.1 cannot carry HTTP/2 cannot either.
+            _ = try HTTP1Serializer.requestHead(addressed.head, contentLength: addressed.body.count)
         } catch {
             throw .invalidRequest(error)
         }
-        let method = request.method
-        let closes = request.fields.list("connection", contains: "close")
         let result = kept.withLock { slot -> Result<HTTPResponse, HTTPClientError> in
             do throws(HTTPClientError) {
-                return .success(try exchange(method, chunks, closes: closes, deadline: deadline, slot: &slot))
+                return .success(try exchange(addressed, deadline: deadline, slot: &slot))
             } catch {
                 return .failure(error)
             }
@@ -59,34 +78,48 @@ public final class HTTPClient: Sendable {
     }
 
     private func exchange(
-        _ method: String, _ chunks: [[UInt8]], closes: Bool, deadline: ContinuousClock.Instant,
-        slot: inout ClientConnection?
+        _ request: HTTPRequest, deadline: ContinuousClock.Instant, slot: inout (any ClientConnection)?
     ) throws(HTTPClientError) -> HTTPResponse {
         if var connection = slot {
             slot = nil
-            if connection.isStale {
+            if connection.isStale() {
                 connection.close()
             } else {
                 do throws(HTTPClientError) {
-                    return try exchange(method, chunks, closes, deadline, on: &connection, slot: &slot)
+                    return try exchange(request, deadline, on: &connection, slot: &slot)
                 } catch {
-                    guard error == .connectionLost, !connection.hasReceivedBytes else { throw error }
+                    guard error == .connectionLost, connection.mayRetry else { throw error }
                 }
             }
         }
-        var connection = try ClientConnection(
-            host: url.host, port: UInt16(clamping: url.port), tls: tls, limits: limits, deadline: deadline)
-        return try exchange(method, chunks, closes, deadline, on: &connection, slot: &slot)
+        var connection = try open(deadline: deadline)
+        return try exchange(request, deadline, on: &connection, slot: &slot)
+    }
+
+    private func open(deadline: ContinuousClock.Instant) throws(HTTPClientError) -> any ClientConnection {
+        var (transport, agreed) = try ClientTransport.open(
+            host: url.host, port: UInt16(clamping: url.port), tls: tls, deadline: deadline)
+        let isHTTP2 = tls == nil ? versions == .http2 : agreed == "h2"
+        if !isHTTP2 {
+            if versions != .http2 { return HTTP1ClientConnection(transport, limits: limits) }
+            transport.close()
+            throw .noHTTP2
+        }
+        guard let connection = HTTP2ClientConnection(transport, limits: limits) else {
+            transport.close()
+            throw .connectionLost
+        }
+        return connection
     }
 
     /// One attempt; the connection is kept in the slot or closed.
     private func exchange(
-        _ method: String, _ chunks: [[UInt8]], _ closes: Bool, _ deadline: ContinuousClock.Instant,
-        on connection: inout ClientConnection, slot: inout ClientConnection?
+        _ request: HTTPRequest, _ deadline: ContinuousClock.Instant, on connection: inout any ClientConnection,
+        slot: inout (any ClientConnection)?
     ) throws(HTTPClientError) -> HTTPResponse {
         do throws(HTTPClientError) {
-            let (response, reusable) = try connection.exchange(method: method, chunks, deadline: deadline)
-            if reusable && !closes {
+            let (response, reusable) = try connection.exchange(request, deadline: deadline)
+            if reusable {
                 slot = connection
             } else {
                 connection.close()
@@ -98,17 +131,14 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    private func serialize(_ request: HTTPRequest) throws(HTTPSerializationError) -> [[UInt8]] {
-        var head = request.head
-        if head.authority.isEmpty { head.authority = url.authority }
+    /// The request with authority, scheme and path of the URL.
+    private func addressed(_ request: HTTPRequest) -> HTTPRequest {
+        var request = request
+        if request.authority.isEmpty { request.authority = url.authority }
+        request.scheme = url.scheme.rawValue
         if url.path != "/" {
-            head.path = (url.path.hasSuffix("/") ? String(url.path.dropLast()) : url.path) + head.path
+            request.path = (url.path.hasSuffix("/") ? String(url.path.dropLast()) : url.path) + request.path
         }
-        let chunked = request.fields.list("transfer-encoding", contains: "chunked")
-        let closes = request.fields.list("connection", contains: "close")
-        let start = try HTTP1Serializer.requestHead(
-            head, contentLength: request.body.count, chunked: chunked, closes: closes)
-        let body = chunked ? HTTP1Serializer.chunks(request.body) : request.body
-        return body.count <= 16 * 1024 ? [start + body] : [start, body]
+        return request
     }
 }

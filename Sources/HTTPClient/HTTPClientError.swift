@@ -14,6 +14,10 @@ public enum HTTPClientError: Error, Sendable, Equatable, CustomStringConvertible
     case connectTimeout
     /// The time was over before the answer was complete.
     case timeout
+    /// The server does not speak HTTP/2.
+    case noHTTP2
+    /// The server ended the HTTP/2 stream of the request.
+    case streamReset(HTTP2ErrorCode)
     /// The connection broke before the answer was complete.
     case connectionLost
     /// The request cannot be put on the wire.
@@ -29,6 +33,8 @@ public enum HTTPClientError: Error, Sendable, Equatable, CustomStringConvertible
         case .cannotConnect(let error): "no connection: \(error)"
         case .connectTimeout: "no connection within the time limit"
         case .timeout: "no complete answer within the time limit"
+        case .noHTTP2: "the server does not speak HTTP/2"
+        case .streamReset(let code): "the server gave the request up (\(code))"
         case .connectionLost: "the connection was lost before the answer was complete"
         case .invalidRequest(let error): "the request cannot be sent: \(error)"
         case .invalidResponse(let error): "the answer is not acceptable: \(error)"

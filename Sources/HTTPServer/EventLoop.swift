@@ -69,6 +69,7 @@ final class EventLoop {
     private let isAccepting: Bool
     private var connections: [UInt64: any LoopConnection] = [:]
     private var deadlines = Deadlines()
+    private var unsettled: Set<UInt64> = []
     private var nextID = firstConnectionID
     private var nextLoop = 0
     private var acceptResumes: ContinuousClock.Instant?
@@ -99,6 +100,7 @@ final class EventLoop {
             handshakeSteps = Self.handshakeStepsPerTurn
             if count < 0 { break }  // only EBADF and the like: the loop cannot go on
             for event in events.prefix(Int(count)) { dispatch(event) }
+            settle()
             fireDeadlines()
             if let acceptResumes, acceptResumes <= now { resumeAccepting() }
         }
@@ -134,7 +136,10 @@ final class EventLoop {
         deadlines.add(deadline, connection.id)
     }
 
-    /// Puts another object in a connection's place, under the same id and with what the loop knows of it.
+    /// Has a connection's `settle` called when the events of this turn are dealt with, so that answers that come together leave
+    /// together.
+    func settleLater(_ connection: any LoopConnection) { unsettled.insert(connection.id) }
+
     /// Puts a connection that speaks `version` in the place of one whose protocol is known now.
     func promote(_ old: any LoopConnection, to version: ConnectionVersion, _ handover: ConnectionHandover) {
         switch version {
@@ -153,6 +158,7 @@ final class EventLoop {
         }
     }
 
+    /// Puts another object in a connection's place, under the same id and with what the loop knows of it.
     private func replace(_ old: any LoopConnection, by new: any LoopConnection) {
         guard connections[old.id] === old else { return }
         new.scheduled = old.scheduled
@@ -192,6 +198,13 @@ final class EventLoop {
         } else {
             connections[event.id]?.ready(mask: event.mask)
         }
+    }
+
+    private func settle() {
+        guard !unsettled.isEmpty else { return }
+        let ids = unsettled
+        unsettled.removeAll(keepingCapacity: true)
+        for id in ids { connections[id]?.settle() }
     }
 
     private func receive(_ message: LoopMessage) {

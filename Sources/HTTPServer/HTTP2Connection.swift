@@ -83,7 +83,7 @@ final class HTTP2Connection: LoopConnection {
         if isReading, failed || (readNeedsWritable ? writable : readable) {
             read()
         } else if failed {
-            abandon()
+            close()
         }
         settle()
     }
@@ -100,7 +100,7 @@ final class HTTP2Connection: LoopConnection {
         case .response(let response): respond(exchange, response)
         case .dropped: refuse(exchange, .replyDropped, status: 500)
         }
-        settle()
+        loop.settleLater(self)
     }
 
     func timeOut() {
@@ -143,7 +143,7 @@ final class HTTP2Connection: LoopConnection {
                     feed(loop.scratch[..<count])
                 }
             case .needsReadable, .needsWritable: return
-            case .ended, .failed: return abandon()
+            case .ended, .failed: return close()
             }
         } while transport.hasBufferedInput && isReading
     }
@@ -155,11 +155,6 @@ final class HTTP2Connection: LoopConnection {
             rest = rest.dropFirst(Self.piece)
             takeEvents()
         }
-    }
-
-    /// The peer has gone.
-    private func abandon() {
-        close()
     }
 
     private func takeEvents() {
@@ -434,13 +429,13 @@ final class HTTP2Connection: LoopConnection {
             switch result {
             case .bytes(let count): output.consume(count)
             case .needsReadable, .needsWritable: return
-            case .ended, .failed: return abandon()
+            case .ended, .failed: return close()
             }
         }
     }
 
     /// Brings the output on its way, and tells the loop what to wait for.
-    private func settle() {
+    func settle() {
         pump()
         var wanted: UInt32 = 0
         switch stage {

@@ -27,6 +27,12 @@ protocol LoopConnection: AnyObject {
     func shutdown()
     /// Ends at once.
     func close()
+    /// The end of a turn in which the connection called `EventLoop.settleLater`.
+    func settle()
+}
+
+extension LoopConnection {
+    func settle() {}
 }
 
 /// What a connection can turn into when it is known what it speaks.

@@ -96,6 +96,8 @@ public struct CostModel: Sendable {
 
     /// What an operation takes.
     public let costs: OperationCosts
+    /// What it is a model of.
+    public let set: ParameterSet
     private let degree: Int
     /// Rows of a ciphertext, of a key, of a lifted operand.
     private let (levels, keyRows, productRows): (Double, Double, Double)
@@ -103,6 +105,7 @@ public struct CostModel: Sendable {
     /// A model for the set; `costs`: nil for the fitted ones.
     public init(_ set: ParameterSet, costs: OperationCosts? = nil) {
         self.costs = costs ?? .fitted(set)
+        self.set = set
         degree = set.degree
         levels = Double(set.ciphertextModuliCount)
         keyRows = levels + (set.hasEvaluationKeys ? 1 : 0)
@@ -149,7 +152,7 @@ public struct CostModel: Sendable {
         // Nodes of a level have at most two numbers of leaves, `low` and `low + 1`. They are kept in order, since sums in
         // another order would differ in their last bits, and with them the choice between equals.
         var (low, lower, higher) = (m, 1.0, 0.0)
-        var cost = levels * (forward + n * costs.subtractAndScale) + levels * keyRows * (forward + n * costs.liftCentered)
+        var cost = levels * forward + levels * keyRows * (forward + n * costs.liftCentered)
         var level = 1
         while low > 1 || higher > 0 {
             let times = automorphismPlan(power: log - level + 1, elements: elements, degree: degree)?.times ?? 1
@@ -161,19 +164,19 @@ public struct CostModel: Sendable {
             low /= 2
             level += 1
         }
-        let leaf = inverse + levels * (forward + n * (costs.liftCentered + costs.subtractAndScale))
-        return cost + Double(m) * (keyRows > levels ? leaf : 0)
+        return cost
     }
 
-    /// One step of the tree: key-switch sums, division, digits, both children.
+    /// One step of the tree: key-switch sums, division of both, digits where they are needed again, both children.
     private func step(times: Int, leavesOnly: Bool) -> Double {
-        let sums = keyRows * levels * n * costs.keySwitchTerm + keyRows * inverse
-        let division = levels * n * (costs.liftCentered + costs.subtractAndScale)
-        let digits = levels * keyRows * (forward + n * costs.liftCentered)
-        let leafDigits = levels * (forward + n * costs.liftCentered)
-        let children = n * (keyRows * (costs.addPermuted + costs.split) + (leavesOnly ? 1 : keyRows) * levels * costs.split)
-        let again = Double(times - 1) * (sums + division + digits + (levels + 2) * keyRows * n * costs.subtractAndScale)
-        return again + sums + division + (leavesOnly ? leafDigits : digits) + children
+        // One polynomial divided by P as values, from its row modulo P.
+        let division = inverse + levels * (forward + n * (costs.liftCentered + costs.subtractAndScale))
+        let sums = keyRows * levels * n * costs.keySwitchTerm + division + levels * n * costs.addPermuted
+        let coefficients = keyRows * inverse + levels * n * (costs.liftCentered + costs.subtractAndScale)
+        let digits = coefficients + levels * keyRows * (forward + n * costs.liftCentered)
+        let again = Double(times - 1) * (sums + digits + levels * n * costs.subtractAndScale)
+        return again + sums + levels * n * costs.split
+            + (leavesOnly ? division + levels * n * costs.split : digits + levels * keyRows * n * costs.split)
     }
 
     /// Second dimension of one table and chunk.

@@ -43,7 +43,7 @@ struct ServeCommand: Command {
         let store = try Self.openStore(configuration)
         let snapshots = DirectorySnapshots(log: log)
         var settings = Self.settings(configuration, activation: &activation)
-        settings.manager = ServiceManagerNotices(environment: environment)
+        settings.manager = SdNotify(environment: environment)
         for left in activation.discard() { log.note(.configurationNotice(left)) }
         // Read again at each reload, so that a file that became invalid is noticed then, not at the next start.
         let read = { @Sendable in try VeilringConfiguration.load(path: file, environment: environment) }

@@ -104,6 +104,17 @@ extension ServeCommand {
         http.writeProgressTime = .seconds(limits.http.writeProgressSeconds)
         http.progressBytes = limits.http.progressBytes
         if let bytes = limits.http.bufferedBodyBytes { http.bufferedBodies = bytes }
+        http.handshakeTime = .seconds(limits.http.handshakeSeconds)
+        http.handshakes = limits.http.handshakes
+        http.http2.concurrentStreams = limits.http.http2Streams
+        http.http2.streamWindow = limits.http.http2StreamWindowBytes
+        http.http2.connectionWindow = limits.http.http2ConnectionWindowBytes
+        http.http2.headerList = limits.http.headerBytes
+        http.http2.resetBurst = limits.http.http2ResetBurst
+        http.http2.resetRate = limits.http.http2ResetsPerSecond
+        http.http2.idleTime = .seconds(limits.http.http2IdleSeconds)
+        http.http2.requestsPerConnection = limits.http.http2RequestsPerConnection
+        http.http2.connectionAge = .seconds(limits.http.http2ConnectionMinutes * 60)
         // The front's own backstop must not come before the service's deadlines.
         let longest = max(limits.queriesSeconds, limits.configSeconds, limits.keySeconds)
         http.requestTime = max(http.requestTime, .seconds(longest))

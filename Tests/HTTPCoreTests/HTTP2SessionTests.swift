@@ -6,7 +6,9 @@ import Testing
 @Suite struct HTTP2SessionTests {
     private static func bytes(_ count: Int, _ seed: Int = 1) -> [UInt8] {
         let pattern = (0..<997).map { UInt8(truncatingIfNeeded: $0 &* seed ^ $0 >> 8) }
-        return Array((0...(count / 997)).map { _ in pattern }.joined().prefix(count))
+        var bytes: [UInt8] = []
+        while bytes.count < count { bytes += pattern.prefix(count - bytes.count) }
+        return bytes
     }
 
     @Test func largeBodiesBothWays() throws {
@@ -14,7 +16,7 @@ import Testing
         let body = Self.bytes(5 << 20)
         let stream = try pair.request("/up", body: body)
         try pair.run()
-        #expect(pair.response(stream)?.body == body)
+        #expect(pair.response(stream)?.body.elementsEqual(body) == true)
         #expect(pair.response(stream)?.fields["x-a"] == "b")
         #expect(pair.closed[stream] == .noError)
         #expect(pair.heads[stream]?.contentLength == body.count)
@@ -246,6 +248,6 @@ import Testing
         #expect(pair.server.sent(stream: stream) == 1000)
         pair.client.receive(first[...])
         try pair.run()
-        #expect(pair.response(stream)?.body == body)
+        #expect(pair.response(stream)?.body.elementsEqual(body) == true)
     }
 }

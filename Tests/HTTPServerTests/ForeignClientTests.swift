@@ -30,7 +30,7 @@ import Testing
             defer { try? FileManager.default.removeItem(at: folder) }
             let sent = folder.appendingPathComponent("sent")
             let received = folder.appendingPathComponent("received")
-            let data = Data((0..<10_000_000).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 7) })
+            let data = foreignBody
             try data.write(to: sent)
             let result = try run(
                 "curl",

@@ -3,6 +3,7 @@
 import Foundation
 import HTTPCore
 import HTTPServer
+import TestCertificates
 import Testing
 
 @Suite struct ForeignHTTP2ClientTests {
@@ -12,7 +13,7 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let sent = folder.appendingPathComponent("sent")
-        let data = Data((0..<10_000_000).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 7) })
+        let data = foreignBody
         try data.write(to: sent)
         try body(sent, folder.appendingPathComponent("received"), data)
     }
@@ -72,6 +73,59 @@ import Testing
             let result = try run("h2load", ["-n", "2000", "-c", "20", "-m", "10", server.url + "/"])
             #expect(result.output.contains("2000 succeeded, 0 failed, 0 errored, 0 timeout"), "\(result.output)")
             #expect(waitUntil { server.log.completed(200).count == 2000 })
+        }
+    }
+
+    /// Over TLS, where ALPN chooses.
+    @Suite(
+        .enabled(
+            if: ["curl", "nghttp", "h2load", "openssl"].allSatisfy { path(of: $0) != nil }, "clients or openssl are missing"))
+    struct Secure {
+        private let certificates: TestCertificates
+        private let certificate: String
+        private let server: TestServer
+        private var url: String { "https://localhost:\(server.port)" }
+        private var base: [String] {
+            ["--http2", "-sS", "--max-time", "20", "--noproxy", "*", "--cacert", certificate]
+        }
+
+        init() throws {
+            certificates = try TestCertificates()
+            let pair = try certificates.make()
+            certificate = pair.certificate
+            let files = TLSCertificateFiles(certificate: pair.certificate, key: pair.key)
+            server = try TestServer(tls: TLSServerContext(certificates: [files]))
+        }
+
+        @Test func curlUsesItsConnectionAgain() throws {
+            let result = try run("curl", base + ["-i", url + "/one", url + "/two", url + "/three"])
+            #expect(result.status == 0, "\(result.output)")
+            for path in ["/one", "/two", "/three"] { #expect(result.output.contains("x-path: \(path)")) }
+            #expect(result.output.contains("HTTP/2 200"))
+            #expect(server.log.events.count { $0 == .connectionAccepted } == 1)
+        }
+
+        @Test func curlUploads() throws {
+            try withFiles { sent, received, data in
+                let result = try run(
+                    "curl", base + ["--data-binary", "@\(sent.path)", "-o", received.path, url + "/up"])
+                #expect(result.status == 0, "\(result.output)")
+                #expect(try Data(contentsOf: received) == data)
+            }
+        }
+
+        @Test func nghttp() throws {
+            try withFiles { sent, _, data in
+                let result = try run("nghttp", ["-n", "-s", "-d", sent.path, url + "/1", url + "/2"])
+                #expect(result.status == 0, "\(result.output)")
+                #expect(waitUntil { server.log.completed(200) == [data.count, data.count] })
+            }
+        }
+
+        @Test func load() throws {
+            let result = try run("h2load", ["-n", "1000", "-c", "10", "-m", "10", url + "/"])
+            #expect(result.output.contains("1000 succeeded, 0 failed, 0 errored, 0 timeout"), "\(result.output)")
+            #expect(result.output.contains("Application protocol: h2"))
         }
     }
 

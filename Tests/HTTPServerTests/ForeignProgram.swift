@@ -22,3 +22,11 @@ func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, out
     process.waitUntilExit()
     return (process.terminationStatus, String(decoding: output, as: UTF8.self))
 }
+
+/// Ten million bytes that differ from place to place.
+let foreignBody: Data = {
+    let pattern = Data((0..<9_973).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 7) })
+    var data = Data()
+    while data.count < 10_000_000 { data += pattern }
+    return data.prefix(10_000_000)
+}()

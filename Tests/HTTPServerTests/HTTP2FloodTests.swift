@@ -97,6 +97,22 @@ import Testing
         for _ in 0..<3 { #expect(try driver.exchange(.to("/", method: "POST", body: body))?.body == body) }
     }
 
+    /// A window of a byte at a time makes us send a frame for each byte.
+    @Test func dribbledWindow() throws {
+        var limits = HTTPLimits()
+        limits.http2.fruitlessFrames = 50
+        limits.drainTime = .milliseconds(50)
+        let server = try TestServer(
+            ClosureHandler(serve: { $1.send(HTTPResponse(status: 200, body: [UInt8](repeating: 0, count: 1000))) }),
+            limits: limits)
+        var peer = try WirePeer(server, settings: Wire.setting(4, 0))
+        defer { peer.close() }
+        peer.send(Wire.get(1))
+        #expect(peer.next { $0.type == FrameType.headers } != nil)
+        for _ in 0..<60 { peer.send(Wire.frame(FrameType.windowUpdate, 0, stream: 1, Wire.word(1))) }
+        #expect(peer.goAwayCode() == Self.calm)
+    }
+
     @Test func acknowledgementsThatNobodyReads() throws {
         var limits = HTTP2Limits()
         limits.outstandingAcknowledgements = 10

@@ -91,10 +91,12 @@ struct WaitingLineTests {
         line.add("q1", by: "a")
         line.add("b1", .block, by: "a")
         line.add("b2", .block, by: "a")
-        #expect(line.add("b3", .block, by: "b") == "b2")
-        #expect(line.add("b4", .block, by: "b") == "q1")
-        #expect(line.add("q2", by: "c") == "lineFull")
-        #expect(line.rest == ["b1", "b3", "b4"])
+        // The least urgent work of the one that has most goes first.
+        #expect(line.add("b3", .block, by: "b") == "q1")
+        #expect(line.add("b4", .block, by: "b") == "lineFull")
+        #expect(line.add("b5", .block, by: "c") == "b2")
+        #expect(line.add("q2", by: "d") == "lineFull")
+        #expect(line.rest == ["b1", "b3", "b5"])
     }
 
     @Test("what would wait too long, or miss its deadline, is refused at once")

@@ -65,7 +65,8 @@ struct ShardBuilding: Sendable {
     /// Buckets of all tables that the fullest shards need at least, by trying (for tables that we size).
     func neededBuckets() throws -> Int {
         var settings = plan.table
-        settings.bucketCount = .allowExpansion(expansionFactor: 1.05, targetLoadFactor: 0.9)
+        settings.bucketCount = .allowExpansion(
+            expansionFactor: BucketChoice.expansionFactor, targetLoadFactor: plan.firstLoad)
         let sizes = (0..<rows.shardCount).map { (bytes: rows.bucketBytes(ofShard: $0), shard: $0) }
         let fullest = sizes.sorted { ($0.bytes, $1.shard) > ($1.bytes, $0.shard) }.prefix(2).map(\.shard)
         let sized = settings

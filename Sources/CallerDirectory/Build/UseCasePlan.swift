@@ -6,6 +6,8 @@
 // - shards: the least power of two that leaves at most 50,000 rows and at most 4 MiB of rows in one, so that a query takes
 //   tens of milliseconds, but at least 1,000 rows (the privacy of a query is the number of rows in its shard), at most
 //   65,536 shards; the two use cases of an app get the same number, the larger of the two;
+// - buckets: the size that a phone is estimated to get its answer with first (KeywordPIR/BucketChoice.swift); the reference's
+//   rule where the operator fixed the number of buckets;
 // - tables: one size for all shards, found from the fullest shard, with 15 % of head-room, kept for the next build;
 // - dimensions: the split that a query is estimated to be fastest with (KeywordPIR/CostModel.swift); with `unevenDimensions`
 //   the reference's rule, for identifiers equal to its own;
@@ -34,6 +36,14 @@ struct RowStatistics: Sendable, Equatable {
             longestValue = Swift.max(longestValue, bytes)
             bucketBytes += 10 + bytes
         }
+    }
+
+    /// Of one shard of so many.
+    func ofShard(of count: Int) -> RowSizes {
+        let shards = Swift.max(count, 1)
+        return RowSizes(
+            count: (rows + shards - 1) / shards, valueBytes: Swift.max(bucketBytes - 10 * rows, 0) / shards,
+            longestValue: longestValue)
     }
 }
 
@@ -64,6 +74,8 @@ struct UseCasePlan: Sendable {
     var table: TableSettings
     /// The operator left the number of buckets to us.
     let sizesTables: Bool
+    /// Bytes of rows for each byte of buckets that a table is tried with first, where we size it.
+    let firstLoad: Double
     let usesMaximumBucketSize: Bool
     let trialsPerShard: Int?
     /// Buckets of all tables from the version before, if they may be tried.
@@ -112,30 +124,22 @@ struct UseCasePlan: Sendable {
         choosesShardCount = pir.sharding == nil
         shardCount = try UseCasePlan.shardCount(pir, statistics, kept: kept?.shardCount)
 
-        let needed = TableSettings.defaultBucketSize(
-            longestValue: statistics.longestValue, bytesPerPlaintext: set.bytesPerPlaintext)
-        var bucketSize = pir.maxSerializedBucketSize ?? needed
         let sizesTables = pir.bucketCount == nil
-        if pir.maxSerializedBucketSize == nil, sizesTables, kept?.parameterSet == setName, let before = kept?.bucketSize,
-            before >= statistics.longestValue + 11, before <= 2 * needed, before <= ShardParameters.maximum
-        {
-            bucketSize = before
-        }
-        guard bucketSize >= statistics.longestValue + 11 else {
-            throw DirectoryError(
-                .plan,
-                "use case \(useCase.name): maxSerializedBucketSize is \(bucketSize), but the longest value needs "
-                    + "\(statistics.longestValue + 11)")
-        }
+        let choice = try UseCasePlan.bucketChoice(
+            useCase, statistics.ofShard(of: shardCount), model: CostModel(set),
+            kept: kept?.parameterSet == setName ? kept : nil,
+            dimensionCount: dimensionCount, compression: compression, rule: rule)
+        firstLoad = choice.load
+        let bucketSize = choice.bucketSize
         table = TableSettings(maxSerializedBucketSize: bucketSize)
         table.hashFunctionCount = hashFunctions
         table.slotCount = pir.slotCount ?? table.slotCount
-        table.maxEvictionCount = pir.maxEvictionCount ?? table.maxEvictionCount
+        table.maxEvictionCount = pir.maxEvictionCount ?? (sizesTables ? BucketChoice.evictions : table.maxEvictionCount)
         switch pir.bucketCount {
         case .fixedSize(let count)?: table.bucketCount = .fixedSize(count)
         case .allowExpansion(let factor, let load)?:
             table.bucketCount = .allowExpansion(expansionFactor: factor ?? 1.1, targetLoadFactor: load ?? 0.9)
-        case nil: table.bucketCount = .allowExpansion(expansionFactor: 1.1, targetLoadFactor: 0.9)
+        case nil: table.bucketCount = choice.settings.bucketCount
         }
         self.sizesTables = sizesTables
         if sizesTables, let previous, kept?.parameterSet == setName, kept?.bucketSize == bucketSize,
@@ -143,6 +147,44 @@ struct UseCasePlan: Sendable {
         {
             keptBuckets = kept?.buckets
         }
+    }
+
+    /// The size of buckets: the operator's, else that of the version before as long as it does, else the one of least cost.
+    ///
+    /// - `kept`: sizing of the version before, if it had the same parameter set.
+    private static func bucketChoice(
+        _ useCase: UseCaseConfiguration, _ rows: RowSizes, model: CostModel, kept: BuildManifest.SizingRecord?,
+        dimensionCount: Int, compression: KeyCompression, rule: DimensionRule
+    ) throws -> BucketChoice {
+        let pir = useCase.pir
+        let (functions, slots) = (pir.hashFunctionCount ?? 2, pir.slotCount ?? HashBucket.maximumSlots)
+        func choice(size: Int) -> BucketChoice {
+            model.bucketChoice(
+                size: size, rows, hashFunctions: functions, slotCount: slots, dimensionCount: dimensionCount,
+                compression: compression, rule: rule)
+        }
+        if let size = pir.maxSerializedBucketSize {
+            guard size >= rows.longestValue + 11 else {
+                throw DirectoryError(
+                    .plan,
+                    "use case \(useCase.name): maxSerializedBucketSize is \(size), but the longest value needs "
+                        + "\(rows.longestValue + 11)")
+            }
+            return choice(size: size)
+        }
+        let usual = TableSettings.defaultBucketSize(
+            longestValue: rows.longestValue, bytesPerPlaintext: model.set.bytesPerPlaintext)
+        // A number of buckets was meant for the size that the reference's rule gives.
+        if pir.bucketCount != nil { return choice(size: usual) }
+        let best = model.bucketChoice(
+            rows, hashFunctions: functions, slotCount: slots, dimensionCount: dimensionCount, compression: compression,
+            rule: rule)
+        if let before = kept?.bucketSize, before >= rows.longestValue + 11, before <= 2 * max(usual, best.bucketSize),
+            before <= ShardParameters.maximum
+        {
+            return choice(size: before)
+        }
+        return best
     }
 
     /// The parameter set of our choice.

@@ -25,6 +25,8 @@ struct HTTP2Frame {
     static let goAway: UInt8 = 7
     static let windowUpdate: UInt8 = 8
     static let continuation: UInt8 = 9
+    /// The flag of padding.
+    static let padded: UInt8 = 8
 
     var endsStream: Bool { (type == Self.data || type == Self.headers) && flags & 1 != 0 }
     var isAcknowledgement: Bool { (type == Self.settings || type == Self.ping) && flags & 1 != 0 }
@@ -59,8 +61,8 @@ protocol HTTP2BridgeOwner: AnyObject {
     func field(_ stream: Int32, _ name: String, _ value: String)
     /// A frame is complete and valid; header sections with all of their CONTINUATION.
     func frameReceived(_ frame: HTTP2Frame)
-    /// Bytes of a body.
-    func dataReceived(_ stream: Int32, _ bytes: [UInt8])
+    /// Bytes of a body, and whether their frame has padding.
+    func dataReceived(_ stream: Int32, _ bytes: [UInt8], isPadded: Bool)
     /// A frame was put into the output.
     func frameSent(_ frame: HTTP2Frame)
     /// The next bytes of the body that a stream sends, at most this many, and whether they are the last; nil resets the stream.
@@ -312,8 +314,9 @@ final class HTTP2Bridge {
             if let frame { HTTP2Bridge.owner(context)?.frameReceived(HTTP2Bridge.frame(frame)) }
             return 0
         }
-        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, bytes, count, context in
-            HTTP2Bridge.owner(context)?.dataReceived(stream, Array(UnsafeBufferPointer(start: bytes, count: count)))
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, flags, stream, bytes, count, context in
+            HTTP2Bridge.owner(context)?.dataReceived(
+                stream, Array(UnsafeBufferPointer(start: bytes, count: count)), isPadded: flags & HTTP2Frame.padded != 0)
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in

@@ -242,10 +242,10 @@ extension HTTP2ClientSession: HTTP2BridgeOwner {
         for stream in streams.keys.sorted() where stream > frame.lastStream { fail(stream, .notProcessed) }
     }
 
-    func dataReceived(_ stream: Int32, _ bytes: [UInt8]) {
+    func dataReceived(_ stream: Int32, _ bytes: [UInt8], isPadded: Bool) {
         dataReceived += bytes.count
         bridge.consume(stream, bytes.count)
-        flood.noteData(bytes.count)
+        if isPadded { flood.notePadded(bytes.count) }
         guard let have = streams[stream]?.response?.body.count else { return }
         if bytes.count > limits.clientResponseBody - have { return refuse(stream, .bodyTooLarge) }
         streams[stream]?.response?.body += bytes

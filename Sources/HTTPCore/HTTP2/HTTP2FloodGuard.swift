@@ -37,6 +37,8 @@ struct HTTP2FloodGuard {
 
     /// Payload below this does not make up for the frame it came in, unless the frame ends the stream.
     private static let worthwhile = 16
+    /// DATA frames from this size on explain WINDOW_UPDATE.
+    private static let substantial = 256
     /// A peer may confirm each DATA frame for its stream and for the connection, in two pieces.
     private static let updatesPerData = 4
 
@@ -52,7 +54,7 @@ struct HTTP2FloodGuard {
         case HTTP2Frame.reset: return peerResets.take(now)
         case HTTP2Frame.headers: return true  // bounded by streams; each has at most one section of trailers
         case HTTP2Frame.data where frame.endsStream: return true
-        case HTTP2Frame.data where frame.length >= Self.worthwhile && frame.flags & 8 == 0: return true
+        case HTTP2Frame.data where frame.length >= Self.worthwhile && frame.flags & HTTP2Frame.padded == 0: return true
         case HTTP2Frame.windowUpdate where updatesAllowed > 0:
             updatesAllowed -= 1
             return true
@@ -67,15 +69,17 @@ struct HTTP2FloodGuard {
         return fruitless <= limits.fruitlessFrames
     }
 
-    /// Payload of a padded DATA frame has arrived.
-    mutating func noteData(_ count: Int) {
+    /// Payload of a padded DATA frame has arrived: only now it is known that it was not all padding.
+    mutating func notePadded(_ count: Int) {
         if count >= Self.worthwhile, fruitless > 0 { fruitless -= 1 }
     }
 
     /// A frame was sent; false if it is one reset too many.
     mutating func noteSent(_ frame: HTTP2Frame, now: ContinuousClock.Instant) -> Bool {
         switch frame.type {
-        case HTTP2Frame.data: updatesAllowed = min(updatesAllowed + Self.updatesPerData, limits.fruitlessFrames * 10)
+        // Not for small pieces in the middle of a body: the peer asked for those with small windows.
+        case HTTP2Frame.data where frame.length >= Self.substantial || frame.endsStream:
+            updatesAllowed = min(updatesAllowed + Self.updatesPerData, limits.fruitlessFrames * 10)
         case HTTP2Frame.headers: updatesAllowed = min(updatesAllowed + 1, limits.fruitlessFrames * 10)
         case HTTP2Frame.reset where frame.code != HTTP2ErrorCode.noError.rawValue: return ownResets.take(now)
         default: break

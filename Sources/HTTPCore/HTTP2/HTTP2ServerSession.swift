@@ -266,8 +266,8 @@ extension HTTP2ServerSession: HTTP2BridgeOwner {
         events.append(.endOfBody(stream: stream))
     }
 
-    func dataReceived(_ stream: Int32, _ bytes: [UInt8]) {
-        flood.noteData(bytes.count)
+    func dataReceived(_ stream: Int32, _ bytes: [UInt8], isPadded: Bool) {
+        if isPadded { flood.notePadded(bytes.count) }
         // Nobody waits for the body of a stream that is answered; its bytes must still be credited.
         if let state = streams[stream], state.isAnnounced, !state.isAnswered {
             events.append(.body(stream: stream, bytes))

@@ -25,7 +25,7 @@ public final class EngineOperations {
     /// One inverse transform of N residues of one modulus.
     public func inverseTransform() { operations.inverseTransform() }
 
-    /// One key switch as the expansion does it: both sums over the digits with the automorphism, the division by P, and the new
+    /// One key switch as the expansion does it: both sums over the digits with the automorphism, their division by P, and the new
     /// digits transformed for all moduli. False where queries are not expanded.
     public func keySwitch() -> Bool { operations.keySwitch() }
 
@@ -68,10 +68,10 @@ private final class Operations<Word: ResidueWord>: SingleOperations {
             context: lookup.context, shape: shape,
             contents: try ShardContents(
                 parameters: shape, set: set, layout: layout, bytes: UnsafeRawBufferPointer(start: nil, count: 0), owner: nil))
-        fill(work.nodes[0], rows: Array(0..<lookup.context.keyRows))
+        fill(work.nodes[0], rows: Array(0..<lookup.context.levels))
         for j in 0..<lookup.context.levels {
             fill(
-                work.nodes[0] + (1 + j) * lookup.context.keyRows * work.rowStride,
+                work.nodes[0] + (lookup.context.levels + j * lookup.context.keyRows) * work.rowStride,
                 rows: Array(0..<lookup.context.keyRows))
         }
     }

@@ -1,7 +1,9 @@
-// The expansion tree with fewer transforms than one key switch after another takes (spec bfv.md 14.3, items 2 and 3):
-// P·c_0 stays in evaluation form until the leaves, and the digits of c_1 are shared between the two children of a node.
+// The expansion tree with fewer transforms than one key switch after another takes (spec bfv.md 14.3): the digits of c_1 are
+// shared between the two children of a node, and what only has to be divided by P is divided in evaluation form, where the
+// row of P alone goes back and forth. So c_0 takes 1 + L transforms in each step, and c_1 of leaves, which need no digits, as
+// many: 9·m − 4 for m outputs with L = 2.
 //
-// A node holds, row after row: P·c_0 for all moduli, then the centered digits of c_1, digit j modulo every modulus.
+// A node holds, row after row: c_0 for the ciphertext moduli, then the centered digits of c_1, digit j modulo every modulus.
 
 import BFV
 import Dispatch
@@ -69,30 +71,25 @@ struct Expansion<Word: ResidueWord> {
         if let failure = failures.withLock({ $0.first }) { throw failure }
     }
 
-    /// The root node: `P·c_0` transformed, digits of `c_1`.
+    /// The root node: `c_0` transformed, digits of `c_1`.
     private func load(_ c: Ciphertext<Word>, _ node: UnsafeMutablePointer<Word>) {
-        let special = context.parameters.hasEvaluationKeys ? moduli[context.specialRow].value : 1
         c.polynomials[0].words.withUnsafeBufferPointer { source in
             guard let source = source.baseAddress else { return }
             for i in 0..<l {
-                let m = moduli[i]
-                let factor = special % m.value
-                Word.scale(source + i * n, node + i * s, n: n, by: factor, m.shoup(factor), m)
+                (node + i * s).update(from: source + i * n, count: n)
                 Word.forward(node + i * s, context.ring.tables[i])
             }
-            if r > l { (node + l * s).update(repeating: 0, count: n) }
         }
         c.polynomials[1].words.withUnsafeBufferPointer { source in
             guard let source = source.baseAddress else { return }
-            takeDigits(source, node + r * s, all: true)
+            takeDigits(source, node + l * s)
         }
     }
 
-    /// Centered digits of L rows of coefficients, transformed: digit j modulo row i at row `j·R + i`. Without `all` only the
-    /// rows i = j, which are the polynomial itself.
-    private func takeDigits(_ x: UnsafePointer<Word>, _ out: UnsafeMutablePointer<Word>, all: Bool) {
+    /// Centered digits of L rows of coefficients, transformed: digit j modulo row i at row `j·R + i`.
+    private func takeDigits(_ x: UnsafePointer<Word>, _ out: UnsafeMutablePointer<Word>) {
         for i in 0..<r {
-            for j in 0..<l where all || i == j { takeDigit(x, j, i, out + (j * r + i) * s) }
+            for j in 0..<l { takeDigit(x, j, i, out + (j * r + i) * s) }
         }
     }
 
@@ -150,13 +147,14 @@ struct Expansion<Word: ResidueWord> {
 
     /// `spare ← σ_g(source)`, where one automorphism stands for several.
     func turn(_ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>) {
-        for i in 0..<r {
-            keySwitchRow(i, source + r * s, key, permutation)
-            Word.addPermuted(source + i * s, work.sum0, permutation: permutation, work.row, n: n, moduli[i])
+        switchSpecialRow(source, key, permutation)
+        for i in 0..<l {
+            switchRow(i, source, key, permutation)
             (work.spare + i * s).update(from: work.row, count: n)
+            Word.inverse(work.sum1 + i * n, context.ring.tables[i])
         }
         divideByP(work.sum1, work.switched)
-        takeDigits(work.switched, work.spare + r * s, all: true)
+        takeDigits(work.switched, work.spare + l * s)
     }
 
     /// Both children: `a ± σ_g(a)`, the odd one times the monomial. What a row needs is worked out while it is at hand in the
@@ -165,31 +163,68 @@ struct Expansion<Word: ResidueWord> {
         _ node: UnsafeMutablePointer<Word>, _ odd: UnsafeMutablePointer<Word>, _ source: UnsafePointer<Word>,
         _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>, _ monomial: Monomial, leavesOnly: Bool
     ) {
-        for i in 0..<r {
-            keySwitchRow(i, source + r * s, key, permutation)
-            Word.addPermuted(source + i * s, work.sum0, permutation: permutation, work.row, n: n, moduli[i])
+        switchSpecialRow(source, key, permutation)
+        for i in 0..<l {
+            switchRow(i, source, key, permutation)
             splitRow(i, node + i * s, odd + i * s, monomial)
+            let sum1 = work.sum1 + i * n
+            if leavesOnly {
+                // Leaves are not switched again: c_1 itself is all that they need of its digits.
+                divide(sum1, by: work.sum1 + l * n, row: i)
+                let at = (l + i * r + i) * s
+                splitRow(i, node + at, odd + at, monomial)
+            } else {
+                Word.inverse(sum1, context.ring.tables[i])
+            }
         }
+        if leavesOnly { return }
         divideByP(work.sum1, work.switched)
         for i in 0..<r {
-            for j in 0..<l where !leavesOnly || i == j {
-                let at = (r + j * r + i) * s
+            for j in 0..<l {
+                let at = (l + j * r + i) * s
                 takeDigit(work.switched, j, i, work.row)
                 splitRow(i, node + at, odd + at, monomial)
             }
         }
     }
 
-    /// `sum_p ← σ_g(Σ_j digit_j ∘ K_j,p)` for one row: values of polynomial 0 in `sum0`, coefficients of polynomial 1 in their
-    /// row of `sum1`.
-    private func keySwitchRow(
-        _ i: Int, _ digits: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>
+    /// The sums of a key switch modulo P, as coefficients: what a division by P takes away from the other rows. Polynomial 0
+    /// in `special`, polynomial 1 in its row of `sum1`.
+    private func switchSpecialRow(
+        _ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>
     ) {
-        let sum1 = work.sum1 + i * n
+        let sum1 = work.sum1 + l * n
+        keySwitchRow(l, source, key, permutation, work.special, sum1)
+        Word.inverse(work.special, context.ring.tables[l])
+        Word.inverse(sum1, context.ring.tables[l])
+    }
+
+    /// One row of `σ_g(source)`: values of c_0 in `work.row`, and `P·c_1` before its division, values too, in its row of
+    /// `sum1`.
+    private func switchRow(
+        _ i: Int, _ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>
+    ) {
+        keySwitchRow(i, source, key, permutation, work.sum0, work.sum1 + i * n)
+        divide(work.sum0, by: work.special, row: i)
+        Word.addPermuted(source + i * s, work.row, permutation: permutation, work.row, n: n, moduli[i])
+    }
+
+    /// `σ_g(Σ_j digit_j ∘ K_j,p)` for one row of both polynomials p, values.
+    private func keySwitchRow(
+        _ i: Int, _ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>,
+        _ out0: UnsafeMutablePointer<Word>, _ out1: UnsafeMutablePointer<Word>
+    ) {
         Word.keySwitchRow(
-            digits: digits + i * s, digitStride: r * s, key: key + i * s, keyStride: 2 * r * s, polyStride: r * s, count: l,
-            permutation: permutation, out0: work.sum0, out1: sum1, n: n, moduli[i])
-        Word.inverse(sum1, context.ring.tables[i])
+            digits: source + (l + i) * s, digitStride: r * s, key: key + i * s, keyStride: 2 * r * s, polyStride: r * s,
+            count: l, permutation: permutation, out0: out0, out1: out1, n: n, moduli[i])
+    }
+
+    /// `work.row ← (values − remainder)/P` for one row, with the remainder given as coefficients modulo P (bfv.md 9.1).
+    private func divide(_ values: UnsafePointer<Word>, by remainder: UnsafePointer<Word>, row i: Int) {
+        let c = context.specialInverse[i]
+        Word.liftCentered(remainder, work.row, n: n, from: moduli[l].value, moduli[i])
+        Word.forward(work.row, context.ring.tables[i])
+        Word.subtractAndScale(values, work.row, work.row, n: n, by: c.0, c.1, moduli[i])
     }
 
     /// `even = a + row`, `odd = (a − row)·monomial` modulo one prime, with the row that `work.row` holds.
@@ -210,26 +245,16 @@ struct Expansion<Word: ResidueWord> {
         }
     }
 
-    /// A leaf in evaluation form over the ciphertext moduli: `c_0` divided by P, `c_1` from its own digits.
+    /// A leaf goes to its place.
     private func finish(_ node: UnsafeMutablePointer<Word>, index: Int, doubled: Bool) {
         let (table, place) = index.quotientAndRemainder(dividingBy: target.shape.selectionWidth)
         if place >= target.shape.rows, !target.multiplies { return }
-        if r > l {
-            let special = work.row
-            special.update(from: node + l * s, count: n)
-            Word.inverse(special, context.ring.tables[l])
+        if doubled {
             for i in 0..<l {
-                let c = doubled ? context.specialInverseDoubled[i] : context.specialInverse[i]
-                let lifted = work.row + n
-                Word.liftCentered(special, lifted, n: n, from: moduli[l].value, moduli[i])
-                Word.forward(lifted, context.ring.tables[i])
-                Word.subtractAndScale(node + i * s, lifted, node + i * s, n: n, by: c.0, c.1, moduli[i])
+                let c1 = node + (l + i * r + i) * s
+                Word.scale(node + i * s, node + i * s, n: n, by: 2, moduli[i].shoup(2), moduli[i])
+                Word.scale(c1, c1, n: n, by: 2, moduli[i].shoup(2), moduli[i])
             }
-        }
-        for i in 0..<l {
-            let c1 = node + (r + i * r + i) * s
-            if doubled { Word.scale(c1, c1, n: n, by: 2, moduli[i].shoup(2), moduli[i]) }
-            if r == l, doubled { Word.scale(node + i * s, node + i * s, n: n, by: 2, moduli[i].shoup(2), moduli[i]) }
         }
         if place < target.shape.rows {
             storeTiles(node, table: table, row: place)
@@ -244,7 +269,7 @@ struct Expansion<Word: ResidueWord> {
         for i in 0..<l {
             let base = target.selection.first[table] + i * count * 2 * n
             let c0 = node + i * s
-            let c1 = node + (r + i * r + i) * s
+            let c1 = node + (l + i * r + i) * s
             for t in 0..<(n / tile) {
                 let place = base + (t * count + row) * 2 * tile
                 place.update(from: c0 + t * tile, count: tile)
@@ -259,7 +284,7 @@ struct Expansion<Word: ResidueWord> {
         let place = target.selection.second[table] + column * 2 * poly
         for p in 0..<2 {
             for i in 0..<l {
-                let source = p == 0 ? node + i * s : node + (r + i * r + i) * s
+                let source = p == 0 ? node + i * s : node + (l + i * r + i) * s
                 (place + p * poly + i * n).update(from: source, count: n)
                 (work.switched + i * n).update(from: source, count: n)
                 Word.inverse(work.switched + i * n, context.ring.tables[i])

@@ -46,6 +46,8 @@ final class ExpansionWorkspace<Word: ResidueWord> {
     let spare: UnsafeMutablePointer<Word>
     let sum0: UnsafeMutablePointer<Word>
     let sum1: UnsafeMutablePointer<Word>
+    /// Coefficients modulo P of polynomial 0.
+    let special: UnsafeMutablePointer<Word>
     let switched: UnsafeMutablePointer<Word>
     let scratch: UnsafeMutablePointer<Word>
     let row: UnsafeMutablePointer<Word>
@@ -54,17 +56,18 @@ final class ExpansionWorkspace<Word: ResidueWord> {
         let n = context.degree
         let (l, r) = (context.levels, context.keyRows)
         rowStride = Word.rowStride(degree: n)
-        let node = (r + l * r) * rowStride
+        let node = (l + l * r) * rowStride
         let product = context.products?.scratchWords ?? 0
-        arena = Arena(words: node * (depth + 3) + n + r * n + l * n + 2 * n + max(n, product))
+        arena = Arena(words: node * (depth + 3) + 2 * n + r * n + l * n + n + max(n, product))
         var list: [UnsafeMutablePointer<Word>] = []
         for _ in 0..<(depth + 2) { list.append(arena.take(node)) }
         nodes = list
         spare = arena.take(node)
         sum0 = arena.take(n)
         sum1 = arena.take(r * n)
+        special = arena.take(n)
         switched = arena.take(l * n)
-        row = arena.take(2 * n)
+        row = arena.take(n)
         scratch = arena.take(max(n, product))
     }
 }

@@ -28,7 +28,7 @@ public struct LookupServerConfiguration: Sendable {
     /// How often the store is told to let go of what is too old.
     public var evictionInterval: Duration
     /// Who is told how the server does.
-    public var manager = ServiceManagerNotices.none
+    public var manager = SdNotify.none
 
     /// A configuration.
     public init(

@@ -170,8 +170,6 @@ final class ServiceMetrics: Sendable {
             connectionsAccepted.add()
             connectionsOpen.add(1)
         case .connectionClosed: connectionsOpen.add(-1)
-        case .handshakeCompleted: tlsHandshakes[.succeeded]?.add()
-        case .handshakeFailed(let failure): tlsHandshakes[.failed(failure)]?.add()
         case .acceptPaused(.connections): acceptPauses[.connections]?.add()
         case .acceptPaused(.descriptors): acceptPauses[.descriptors]?.add()
         case .refused(let refusal): frontRefusals[FrontRefusal(refusal)]?.add()

@@ -93,8 +93,48 @@ import Testing
         let small = try plan(rows: 10_000, valueBytes: 60)
         let buckets = try small.bucketsWithHeadRoom(needed: 760)
         #expect(buckets >= 874 && buckets % 2 == 0)
-        let shape = try small.shape(buckets: buckets / 2, entrySize: 1024)
-        #expect(shape.dimensions.reduce(1, *) * 2 == buckets / 2)
+        let shape = try small.shape(buckets: buckets / 2, entrySize: small.table.maxSerializedBucketSize)
+        #expect(shape.dimensions.reduce(1, *) * shape.entriesPerPlaintext(small.set) == buckets / 2)
+    }
+
+    @Test func bucketsFollowTheCostUnlessTheOperatorFixedSomething() throws {
+        // Two rows of 3,000 bytes take three plaintexts; the reference's rule puts one into two.
+        let chosen = try plan(rows: 1_500, valueBytes: 3_000)
+        #expect(chosen.table.maxSerializedBucketSize == 6144 && chosen.table.maxEvictionCount == BucketChoice.evictions)
+        var pir = PIRSettings()
+        pir.bucketCount = .fixedSize(bucketCount: 5_000)
+        var table = try plan(rows: 1_500, valueBytes: 3_000, pir: pir).table
+        #expect(table.maxSerializedBucketSize == 4096 && table.maxEvictionCount == 100)
+        #expect(table.bucketCount == .fixedSize(5_000))
+        pir.bucketCount = .allowExpansion(expansionFactor: nil, targetLoadFactor: nil)
+        table = try plan(rows: 1_500, valueBytes: 3_000, pir: pir).table
+        #expect(table.maxSerializedBucketSize == 4096 && table.maxEvictionCount == 100)
+        #expect(table.bucketCount == .allowExpansion(expansionFactor: 1.1, targetLoadFactor: 0.9))
+        pir = PIRSettings()
+        pir.maxSerializedBucketSize = 5_000
+        pir.maxEvictionCount = 7
+        table = try plan(rows: 1_500, valueBytes: 3_000, pir: pir).table
+        #expect(table.maxSerializedBucketSize == 5_000 && table.maxEvictionCount == 7)
+    }
+
+    @Test func publishedBucketSizesAreKept() throws {
+        let fresh = try plan(rows: 1_500, valueBytes: 3_000)
+        func record(_ size: Int) throws -> BuildManifest.UseCaseRecord {
+            BuildManifest.UseCaseRecord(
+                name: "app.identity", kind: "identity", rows: 1_500, set: BuildManifest.SetRecord(fresh.set),
+                hashFunctionCount: 2, otherShardCount: nil, keyCompression: "noCompression", configurationID: "",
+                leastNoiseBudget: nil,
+                sizing: BuildManifest.SizingRecord(
+                    shardCount: 1, buckets: 4_000, bucketSize: size, parameterSet: UseCasePlan.smallSet),
+                shapes: [], shards: [])
+        }
+        func size(before: Int) throws -> Int {
+            try plan(rows: 1_500, valueBytes: 3_000, previous: try record(before)).table.maxSerializedBucketSize
+        }
+        #expect(try size(before: 4096) == 4096)
+        // Unless the longest row does not fit any more, or far more is taken than needed.
+        #expect(try size(before: 3_010) == 6144)
+        #expect(try size(before: 40_960) == 6144)
     }
 
     @Test func dimensionsFollowTheCostUnlessTheOperatorAsksForTheRule() throws {

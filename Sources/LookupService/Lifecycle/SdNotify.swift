@@ -5,7 +5,7 @@ import Glibc
 import HTTPCore
 
 /// Tells the service manager how the server does.
-public struct ServiceManagerNotices: Sendable {
+public struct SdNotify: Sendable {
     /// How often a sign of life is expected; nil: not at all.
     public let watchdogInterval: Duration?
     private let socket: String?
@@ -26,7 +26,7 @@ public struct ServiceManagerNotices: Sendable {
     }
 
     /// No manager.
-    public static let none = ServiceManagerNotices(environment: [:])
+    public static let none = SdNotify(environment: [:])
 
     /// Whether somebody listens.
     public var hasManager: Bool { socket != nil }

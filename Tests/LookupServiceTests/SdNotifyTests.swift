@@ -58,21 +58,21 @@ struct ServiceManagerTests {
 
     @Test("the environment says where, and whether signs of life are wanted")
     func environment() {
-        let none = ServiceManagerNotices(environment: [:])
+        let none = SdNotify(environment: [:])
         #expect(!none.hasManager && none.watchdogInterval == nil)
-        let some = ServiceManagerNotices(
+        let some = SdNotify(
             environment: ["NOTIFY_SOCKET": "/run/x", "WATCHDOG_USEC": "2000000", "WATCHDOG_PID": "7"], process: 7)
         #expect(some.hasManager && some.watchdogInterval == .seconds(2))
-        let other = ServiceManagerNotices(
+        let other = SdNotify(
             environment: ["NOTIFY_SOCKET": "@abstract", "WATCHDOG_USEC": "2000000", "WATCHDOG_PID": "8"], process: 7)
         #expect(other.hasManager && other.watchdogInterval == nil)
         for wrong in ["relative", "", "@", "/", "vsock:1:2", "/" + String(repeating: "x", count: 200)] {
-            #expect(!ServiceManagerNotices(environment: ["NOTIFY_SOCKET": wrong]).hasManager, "\(wrong)")
+            #expect(!SdNotify(environment: ["NOTIFY_SOCKET": wrong]).hasManager, "\(wrong)")
         }
         #expect(
-            ServiceManagerNotices(environment: ["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "-1"]).watchdogInterval == nil)
+            SdNotify(environment: ["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "-1"]).watchdogInterval == nil)
         // Nobody there: nothing happens.
-        ServiceManagerNotices(environment: ["NOTIFY_SOCKET": "/nowhere/at/all"]).stopping()
+        SdNotify(environment: ["NOTIFY_SOCKET": "/nowhere/at/all"]).stopping()
     }
 
     @Test("a server's life: ready, reload, failed reload, signs of life, stop")
@@ -82,7 +82,7 @@ struct ServiceManagerTests {
         let fails = Mutex(false)
         let http = HTTPServerConfiguration(listeners: [ListenAddress(host: "127.0.0.1", port: 0)])
         var configuration = LookupServerConfiguration(http: http)
-        configuration.manager = ServiceManagerNotices(
+        configuration.manager = SdNotify(
             environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "200000"])
         let snapshot = sample.snapshot
         let server = LookupServer(configuration: configuration, store: try InMemoryEvaluationKeyStore(), log: MemoryLog()) {
