@@ -52,8 +52,8 @@ final class EventLoop {
     private static let firstConnectionID: UInt64 = 1 << 16
     /// Pause of accepting when descriptors or connections are used up.
     private static let acceptPause: Duration = .milliseconds(100)
-    /// Steps of handshakes in one turn: a flood of handshakes must not keep the loop from its other connections.
-    private static let handshakeStepsPerTurn = 4
+    /// Time for handshakes in one turn: a flood of them must not keep the loop from its other connections.
+    private static let handshakeTimePerTurn: Duration = .milliseconds(2)
 
     let context: ServerContext
     let mailbox: LoopMailbox
@@ -74,7 +74,7 @@ final class EventLoop {
     private var nextLoop = 0
     private var acceptResumes: ContinuousClock.Instant?
     private var shutdownEnd: ContinuousClock.Instant?
-    private var handshakeSteps = 0
+    private var handshakeTimeLeft: Duration = .zero
     private var handshakes: HandshakePlaces
     private var dateText = ""
     private var dateTime: Int64 = -1
@@ -97,7 +97,7 @@ final class EventLoop {
         while !isDone {
             let count = clinux_epoll_wait(epoll, &events, 256, waitTime)
             now = .now
-            handshakeSteps = Self.handshakeStepsPerTurn
+            handshakeTimeLeft = Self.handshakeTimePerTurn
             if count < 0 { break }  // only EBADF and the like: the loop cannot go on
             for event in events.prefix(Int(count)) { dispatch(event) }
             settle()
@@ -298,11 +298,13 @@ final class EventLoop {
 
     // Handshakes.
 
-    /// Whether this turn has time for a step of a handshake.
-    func takeHandshakeStep() -> Bool {
-        guard handshakeSteps > 0 else { return false }
-        handshakeSteps -= 1
-        return true
+    /// Takes a step of a handshake, from microseconds to a millisecond (a signature); nil if this turn has no time left for
+    /// it. The event comes again then.
+    func handshakeStep(_ step: () -> TLSTransport.HandshakeStep) -> TLSTransport.HandshakeStep? {
+        guard handshakeTimeLeft > .zero else { return nil }
+        let start = ContinuousClock.Instant.now
+        defer { handshakeTimeLeft -= start.duration(to: .now) }
+        return step()
     }
 
     /// Whether a handshake may begin; if not, `begin` is called when it may.

@@ -55,9 +55,8 @@ final class HandshakingConnection: LoopConnection {
             begin()
         }
         guard place == .taken, !isDone else { return }
-        // A step can take most of a millisecond (a signature): the rest of the loop goes first, and this event comes again.
-        guard loop.takeHandshakeStep() else { return }
-        switch transport.handshake() {
+        switch loop.handshakeStep(transport.handshake) {
+        case nil: return
         case .done: promote()
         case .needsReadable: wait(UInt32(CLINUX_READ))
         case .needsWritable: wait(UInt32(CLINUX_WRITE))

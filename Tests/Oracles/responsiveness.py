@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast a server answers small requests while every computing thread is busy (issue 4, field case F55).
+"""How fast a server answers small requests while every computing thread is busy.
 
     python3 Tests/Oracles/responsiveness.py [--program .build/release/veilring] [--seconds 20] [--niceness 5]
 
