@@ -313,6 +313,9 @@ final class HTTP2Connection: LoopConnection {
                 status: exchange.status, requestBytes: exchange.requestBytes, responseBytes: exchange.responseBytes,
                 duration: exchange.start.duration(to: .now), version: .http2))
         finish(exchange)
+        guard session.isDraining(stream: stream) else { return }
+        exchange.deadline = loop.now.advanced(by: limits.drainTime)
+        times.schedule(exchange)
     }
 
     /// Nothing more is to be done on the stream.
@@ -370,7 +373,9 @@ final class HTTP2Connection: LoopConnection {
             } else {
                 startWriteWindow(exchange)
             }
-        case .done: exchange.deadline = nil
+        case .done:
+            exchange.deadline = nil
+            session.endDraining(stream: exchange.stream)
         }
     }
 

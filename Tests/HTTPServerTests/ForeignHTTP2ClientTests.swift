@@ -45,13 +45,15 @@ import Testing
             }
         }
 
-        @Test func refusalBeforeTheBody() throws {
+        /// curl 7.88 loses an answer that is followed by a reset, NO_ERROR or not, while it still sends: the reset must wait.
+        @Test(arguments: ["Expect: 100-continue", "Expect:"])
+        func refusalBeforeTheBody(field: String) throws {
             let server = try TestServer(ClosureHandler(admit: { _ in .respond(HTTPResponse(status: 401)) }))
-            // A body that is under way when the answer comes is reset with NO_ERROR, which curl 7.88 takes for an error; this
-            // one has arrived.
-            let result = try run("curl", base + ["-i", "-d", "secret", server.url + "/"])
-            #expect(result.status == 0, "\(result.output)")
-            #expect(result.output.contains("HTTP/2 401"))
+            for _ in 0..<10 {
+                let result = try run("curl", base + ["-i", "-H", field, "-d", "secret", server.url + "/"])
+                #expect(result.status == 0, "\(result.output)")
+                #expect(result.output.contains("HTTP/2 401"))
+            }
         }
     }
 

@@ -32,6 +32,8 @@ public final class HTTP2ServerSession {
         var body: [UInt8] = []
         var sent = 0
         var isAnswered = false
+        /// Bytes of its body that may still be thrown away after the answer has left; nil before.
+        var mayDrain: Int?
     }
 
     private let bridge: HTTP2Bridge
@@ -148,7 +150,9 @@ public final class HTTP2ServerSession {
 
     // Streams.
 
-    /// Answers a request. If its body has not arrived completely, the stream is reset with NO_ERROR when the answer has left.
+    /// Answers a request. If its body has not arrived completely when the answer has left, up to `HTTPLimits.drainBytes` more
+    /// are thrown away before the stream is reset with NO_ERROR: clients exist that lose the answer to a reset that comes
+    /// while they send. After `HTTPLimits.drainTime` the owner calls `endDraining`.
     /// The body is not sent for HEAD, 204 and 304. Nothing happens if the stream has ended or is answered already.
     public func respond(
         stream: Int32, _ response: HTTPResponse, method: String, date: String
@@ -166,6 +170,14 @@ public final class HTTP2ServerSession {
     public func sendContinue(stream: Int32) {
         guard failure == nil, let state = streams[stream], !state.isAnswered else { return }
         bridge.submitInterim(stream, [HTTP2Field(":status", text: "100")])
+    }
+
+    /// Whether an answered stream waits for the end of its body.
+    public func isDraining(stream: Int32) -> Bool { streams[stream]?.mayDrain != nil && streams[stream]?.hasEnded == false }
+
+    /// Waits no longer for the rest of the body of an answered stream.
+    public func endDraining(stream: Int32) {
+        if failure == nil, isDraining(stream: stream) { bridge.reset(stream, .noError) }
     }
 
     /// Ends a stream.
@@ -273,6 +285,9 @@ extension HTTP2ServerSession: HTTP2BridgeOwner {
             events.append(.body(stream: stream, bytes))
         } else {
             bridge.consume(stream, bytes.count)
+            guard let left = streams[stream]?.mayDrain else { return }
+            streams[stream]?.mayDrain = left - bytes.count
+            if left < bytes.count { endDraining(stream: stream) }
         }
     }
 
@@ -285,7 +300,7 @@ extension HTTP2ServerSession: HTTP2BridgeOwner {
         }
         guard frame.endsStream, let state = streams[frame.stream] else { return }
         events.append(.answered(stream: frame.stream))
-        if !state.hasEnded { bridge.reset(frame.stream, .noError) }
+        if !state.hasEnded { streams[frame.stream]?.mayDrain = limits.drainBytes }
     }
 
     func bodyBytes(_ stream: Int32, atMost count: Int) -> (ArraySlice<UInt8>, ends: Bool)? {
