@@ -77,19 +77,6 @@ public final class TLSTransport: ByteTransport, @unchecked Sendable {
     /// Whether an earlier session was resumed.
     public var isResumed: Bool { session.map { SSL_session_reused($0) == 1 } ?? false }
 
-    /// The peer's certificate serial number in hex and the end of its validity in seconds since 1970 (client side).
-    public var peerCertificate: (serial: String, expires: Int64)? {
-        guard let session, let certificate = SSL_get0_peer_certificate(session),
-            let number = X509_get0_serialNumber(certificate), let big = ASN1_INTEGER_to_BN(number, nil)
-        else { return nil }
-        defer { BN_free(big) }
-        guard let text = BN_bn2hex(big) else { return nil }
-        defer { CRYPTO_free(text, "", 0) }
-        var parts = tm()
-        guard let end = X509_get0_notAfter(certificate), ASN1_TIME_to_tm(end, &parts) == 1 else { return nil }
-        return (String(cString: text), Int64(timegm(&parts)))
-    }
-
     /// Fills the array's existing bytes with as many records as have arrived.
     public func read(into buffer: inout [UInt8]) -> TransportResult {
         guard let session, !isBroken else { return .failed }

@@ -34,9 +34,6 @@ final class CertificateKeeper: Sendable {
         self.install = install
     }
 
-    /// When the first certificate in force expires, in seconds since 1970.
-    var expires: Int64 { state.withLock { $0.current.expires } }
-
     /// Reads again if a file has changed or a day is over, or if `files` names others.
     func check(files: [TLSCertificateFiles]? = nil) {
         let outcome = state.withLock { state -> LogEvent? in
