@@ -46,13 +46,15 @@ let package = Package(
         // Second floor.
         .target(
             name: "KeywordPIR", dependencies: ["BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
+        .target(name: "PrivacyPass", dependencies: ["Cryptography"]),
         .target(name: "HTTPCore", dependencies: ["COpenSSL", "CNghttp2", "CLinux"]),
 
         // Third floor.
         .target(
             name: "CallerDirectory",
             dependencies: [
-                "KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography", "CPhoneNumber", "CLinux",
+                "KeywordPIR", "PrivacyPass", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography", "CPhoneNumber",
+                "CLinux",
             ]),
         .target(name: "HTTPServer", dependencies: ["HTTPCore", "CLinux"]),
         .target(name: "HTTPClient", dependencies: ["HTTPCore", "CLinux"]),
@@ -62,19 +64,21 @@ let package = Package(
         .target(
             name: "LookupService",
             dependencies: [
-                "CallerDirectory", "HTTPServer", "HTTPCore", "StateStore", "KeywordPIR", "BFV", "LookupMessages", "Protobuf",
-                "Cryptography",
+                "CallerDirectory", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore", "KeywordPIR", "PrivacyPass", "BFV",
+                "LookupMessages", "Protobuf", "Cryptography",
             ]),
         .target(
             name: "DeviceClient",
-            dependencies: ["HTTPClient", "HTTPCore", "KeywordPIR", "BFV", "LookupMessages", "Protobuf", "Cryptography"]),
+            dependencies: [
+                "HTTPClient", "HTTPCore", "KeywordPIR", "PrivacyPass", "BFV", "LookupMessages", "Protobuf", "Cryptography",
+            ]),
 
         // Roof.
         .executableTarget(
             name: "veilring",
             dependencies: [
                 "LookupService", "DeviceClient", "CallerDirectory", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore",
-                "KeywordPIR", "BFV", "LookupMessages", "Cryptography",
+                "KeywordPIR", "PrivacyPass", "BFV", "LookupMessages", "Cryptography",
             ]),
 
         .target(name: "CAllocationCount", path: "Benchmarks/CAllocationCount"),
@@ -108,6 +112,7 @@ let package = Package(
         .testTarget(
             name: "KeywordPIRTests",
             dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"], exclude: ["Vectors"]),
+        .testTarget(name: "PrivacyPassTests", dependencies: ["PrivacyPass", "Cryptography"], exclude: ["Vectors"]),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore", "TestCertificates"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTPClient", "HTTPCore", "TestCertificates"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTPCore", "TestCertificates"]),

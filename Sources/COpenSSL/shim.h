@@ -7,6 +7,12 @@
 #include <openssl/crypto.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/param_build.h>
+#include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/rsa.h>
 
 static inline int copenssl_set_min_version(SSL_CTX *context, int version) {
     return SSL_CTX_set_min_proto_version(context, version);
@@ -29,3 +35,14 @@ static inline void copenssl_set_server_name_callback(
     SSL_CTX_set_tlsext_servername_arg(context, argument);
 }
 static inline int copenssl_send_server_name(SSL *ssl, const char *name) { return SSL_set_tlsext_host_name(ssl, name); }
+static inline int copenssl_keypair_selection(void) { return EVP_PKEY_KEYPAIR; }
+static inline int copenssl_public_key_selection(void) { return EVP_PKEY_PUBLIC_KEY; }
+// The numbers of an RSA key, in the order of RFC 8017 A.1.2, as libcrypto's parameters are called.
+static inline const char *copenssl_rsa_parameter(int number) {
+    static const char *const names[] = {
+        OSSL_PKEY_PARAM_RSA_N, OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_D, OSSL_PKEY_PARAM_RSA_FACTOR1,
+        OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PKEY_PARAM_RSA_EXPONENT1, OSSL_PKEY_PARAM_RSA_EXPONENT2,
+        OSSL_PKEY_PARAM_RSA_COEFFICIENT1,
+    };
+    return names[number];
+}
