@@ -5,9 +5,21 @@ import CSQLite
 
 /// A value bound to a statement.
 enum SQLiteValue {
+    case null
     case integer(Int64)
+    case real(Double)
     case text(String)
     case blob([UInt8])
+
+    /// Null for nil.
+    init(_ number: Int64?) {
+        self = number.map(SQLiteValue.integer) ?? .null
+    }
+
+    /// Null for nil.
+    init(_ text: String?) {
+        self = text.map(SQLiteValue.text) ?? .null
+    }
 }
 
 /// The columns of the current row, valid only inside the closure that receives it. Types are checked, for the file may be damaged.
@@ -19,6 +31,17 @@ struct SQLiteRow {
     func integer(_ column: Int32) throws(StateStoreError) -> Int64 {
         guard sqlite3_column_type(statement, column) == SQLITE_INTEGER else { throw .corrupt(path: path) }
         return sqlite3_column_int64(statement, column)
+    }
+
+    /// An integer column that may be null.
+    func optionalInteger(_ column: Int32) throws(StateStoreError) -> Int64? {
+        sqlite3_column_type(statement, column) == SQLITE_NULL ? nil : try integer(column)
+    }
+
+    /// A floating-point column.
+    func real(_ column: Int32) throws(StateStoreError) -> Double {
+        guard sqlite3_column_type(statement, column) == SQLITE_FLOAT else { throw .corrupt(path: path) }
+        return sqlite3_column_double(statement, column)
     }
 
     /// A blob column. Its length is bounded by the connection's `SQLITE_LIMIT_LENGTH`.
@@ -38,6 +61,11 @@ struct SQLiteRow {
             throw .corrupt(path: path)
         }
         return String(cString: start)
+    }
+
+    /// A text column that may be null.
+    func optionalText(_ column: Int32) throws(StateStoreError) -> String? {
+        sqlite3_column_type(statement, column) == SQLITE_NULL ? nil : try text(column)
     }
 }
 
@@ -145,6 +173,19 @@ final class SQLiteConnection {
         sqlite3_last_insert_rowid(handle)
     }
 
+    /// How many rows the last statement that changes anything inserted, changed or deleted.
+    var changes: Int {
+        Int(sqlite3_changes(handle))
+    }
+
+    /// Whether the file that this connection has open has another name by now, or none.
+    func hasMoved() throws(StateStoreError) -> Bool {
+        var moved: Int32 = 0
+        let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
+        guard code == SQLITE_OK else { throw Self.error(code, path: path) }
+        return moved != 0
+    }
+
     private func prepared(_ sql: String) throws(StateStoreError) -> OpaquePointer {
         if let known = statements[sql] { return known }
         var statement: OpaquePointer?
@@ -159,6 +200,10 @@ final class SQLiteConnection {
         let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         let code: Int32
         switch value {
+        case .null:
+            code = sqlite3_bind_null(statement, index)
+        case .real(let number):
+            code = sqlite3_bind_double(statement, index, number)
         case .integer(let number):
             code = sqlite3_bind_int64(statement, index, number)
         case .text(let text):

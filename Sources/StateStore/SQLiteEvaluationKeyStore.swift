@@ -46,7 +46,7 @@ public final class SQLiteEvaluationKeyStore: EvaluationKeyStore {
         path: String, limits: EvaluationKeyLimits = EvaluationKeyLimits(), busyMilliseconds: Int32 = 5_000
     ) throws(StateStoreError) {
         try limits.check()
-        let file = EvaluationKeyFile(path: path, busyMilliseconds: busyMilliseconds)
+        let file = DatabaseFile(format: .evaluationKeys, path: path, busyMilliseconds: busyMilliseconds)
         try file.preparePermissions()
         let writing = EvaluationKeyTable(connection: try file.openWriter(), path: path)
         let reading = EvaluationKeyTable(connection: try file.openReader(), path: path)

@@ -27,6 +27,26 @@ public enum StateStoreError: Error, Sendable, Equatable, CustomStringConvertible
     case readOnly(path: String)
     /// Another process held the file for longer than the waiting time; nothing of the call was stored.
     case busy(path: String)
+    /// A value for a store is malformed; the text names the field and the rule.
+    case invalidValue(String)
+    /// So many calls wait for the disk that no more are taken; nothing of this one was stored.
+    case waitingLineFull(limit: Int)
+    /// The store holds as many spent tokens as it may; the new one was not stored.
+    case tooManyTokens(limit: Int)
+    /// The spent tokens of this key were dropped, by this process or another; none of its tokens is accepted any more.
+    case dropped(path: String)
+    /// The file was removed or replaced while the store had it open; nothing of the call was stored.
+    case moved(path: String)
+    /// A credential already belongs to another user; `index` counts the users of the call from 0.
+    case credentialTaken(index: Int)
+    /// There is no user with this id.
+    case noSuchUser
+    /// A file of ours breaks its format; the text says how, without quoting it.
+    case malformed(path: String, reason: String)
+    /// A file is longer than allowed (bytes).
+    case fileTooLarge(path: String, limit: Int)
+    /// A folder holds, or would hold, more files than allowed.
+    case tooManyFiles(path: String, limit: Int)
     /// The store has been closed.
     case closed
     /// Any other error of SQLite, with its extended code and that code's meaning.
@@ -36,23 +56,33 @@ public enum StateStoreError: Error, Sendable, Equatable, CustomStringConvertible
     public var description: String {
         switch self {
         case .invalidRecord(let reason): "evaluation key refused: \(reason)"
-        case .invalidLimits(let reason): "limits of the key store: \(reason)"
+        case .invalidLimits(let reason): "limits of the store: \(reason)"
         case .tooManyKeys(let count, let limit):
             "evaluation keys refused: \(count) for one identifier, at most \(limit) allowed"
         case .tooLarge(let bytes, let limit): "evaluation key refused: \(bytes) bytes, at most \(limit) allowed"
-        case .cannotOpen(let path, let reason): "key store \(path) cannot be opened: \(reason)"
+        case .cannotOpen(let path, let reason): "store \(path) cannot be opened: \(reason)"
         case .openToOthers(let path, let mode):
-            "\(path), which holds the key store, is open to other users (mode \(String(mode, radix: 8))): take their permissions away (a folder: chmod 700)"
-        case .foreignDatabase(let path): "\(path) is a SQLite database, but not a key store: name another file"
+            "\(path) is open to other users (mode \(String(mode, radix: 8))): take their permissions away (chmod 600; a folder: chmod 700)"
+        case .foreignDatabase(let path): "\(path) is a SQLite database, but not a store of this kind: name another file"
         case .newerSchema(let path, let found, let known):
-            "key store \(path) has schema version \(found), this program knows up to \(known): use the newer program"
-        case .corrupt(let path):
-            "key store \(path) is damaged: restore it, or move it away and let the devices upload their keys again"
-        case .diskFull(let path): "key store \(path): the disk is full"
-        case .readOnly(let path): "key store \(path): the file cannot be written"
-        case .busy(let path): "key store \(path): another process holds it"
-        case .closed: "the key store is closed"
-        case .database(let code, let meaning): "key store: SQLite error \(code) (\(meaning))"
+            "\(path) has format version \(found), this program knows up to \(known): use the newer program"
+        case .corrupt(let path): "store \(path) is damaged: restore it, or move it away to begin with an empty one"
+        case .diskFull(let path): "store \(path): the disk is full"
+        case .readOnly(let path): "store \(path): the file cannot be written"
+        case .busy(let path): "store \(path): another process holds it"
+        case .invalidValue(let reason): "refused: \(reason)"
+        case .waitingLineFull(let limit): "\(limit) calls already wait for the disk"
+        case .tooManyTokens(let limit): "no more than \(limit) spent tokens are held"
+        case .dropped(let path): "the spent tokens in \(path) were dropped with their key: its tokens are not accepted any more"
+        case .moved(let path):
+            "\(path) was removed or replaced while in use: put it back, or restart to begin with what is there"
+        case .credentialTaken(let index): "user \(index + 1) of the call has a credential that belongs to another user"
+        case .noSuchUser: "there is no such user"
+        case .malformed(let path, let reason): "\(path): \(reason)"
+        case .fileTooLarge(let path, let limit): "\(path) is longer than \(limit) bytes"
+        case .tooManyFiles(let path, let limit): "\(path): more than \(limit) keys"
+        case .closed: "the store is closed"
+        case .database(let code, let meaning): "store: SQLite error \(code) (\(meaning))"
         }
     }
 }
