@@ -64,8 +64,8 @@ extension VeilringConfiguration {
 /// Reads the root object. Every method reports what is wrong and goes on, so that one run shows all errors.
 struct ConfigurationReader {
     static let known = [
-        "data", "region", "listen", "tls", "admin", "hosts", "log", "authentication", "allowUnauthenticated", "useCases",
-        "retention", "limits",
+        "data", "region", "listen", "tls", "admin", "hosts", "log", "authentication", "allowUnauthenticated", "users",
+        "userSources", "tiers", "tokens", "publicConfig", "useCases", "retention", "limits",
     ]
     static let knownInUseCase = ["kind", "source", "format", "numbers", "nameFormat", "icons", "iconPolicy", "pir"]
     static let useCasesAtMost = 1000
@@ -84,12 +84,14 @@ struct ConfigurationReader {
             section.log.notice("tls", value.position, "no listener uses it")
         }
         let allowUnauthenticated = section.bool("allowUnauthenticated") ?? false
-        readAuthentication(listen: listen, allowUnauthenticated: allowUnauthenticated)
+        let authentication = readAuthentication(listen: listen, allowUnauthenticated: allowUnauthenticated)
         let useCases = readUseCases()
+        let folder = FilePathText.resolve(data ?? "", in: directory)
         return VeilringConfiguration(
-            file: section.log.file, data: FilePathText.resolve(data ?? "", in: directory), region: region, listen: listen,
+            file: section.log.file, data: folder, region: region, listen: listen,
             tls: certificates, admin: readAdmin(listen: listen), hosts: readHosts(certificates: certificates), log: readLog(),
-            authentication: .none, allowUnauthenticated: allowUnauthenticated, useCases: useCases,
+            authentication: authentication, allowUnauthenticated: allowUnauthenticated,
+            access: readAccess(data: folder, useCases: useCases), useCases: useCases,
             retention: readRetention(), limits: readLimits(), notices: [])
     }
 
@@ -104,28 +106,16 @@ struct ConfigurationReader {
         return region
     }
 
-    private func readAuthentication(listen: [ListenerSettings], allowUnauthenticated: Bool) {
-        guard let value = section.value("authentication") else {
-            section.report(
-                "authentication", expected: "\"none\" (it must be asked for by name until tokens exist)", came: "nothing")
-            return
-        }
-        switch value.kind {
-        case .string("none"): break
-        case .string("privacy-pass"):
-            section.report(
-                "authentication", expected: "\"none\": Privacy Pass tokens come with a later version", came: value.summary)
-            return
-        default:
-            section.report("authentication", expected: "\"none\"", came: value.summary)
-            return
-        }
+    private func readAuthentication(listen: [ListenerSettings], allowUnauthenticated: Bool) -> AuthenticationMode {
+        let modes = [("privacy-pass", AuthenticationMode.privacyPass), ("none", .none)]
+        guard section.choice("authentication", modes) == AuthenticationMode.none else { return .privacyPass }
         if let open = listen.first(where: { !$0.address.isLoopback }), !allowUnauthenticated {
             section.report(
                 "authentication",
                 expected: "listeners on loopback only with \"none\", or allowUnauthenticated: true to let everyone in",
                 came: "a listener on \(open)")
         }
+        return .none
     }
 
     private func readRetention() -> RetentionSettings {

@@ -17,7 +17,11 @@ struct EnvironmentOverrides {
         [
             ("data", .string), ("region", .string), ("listen", .list), ("authentication", .string),
             ("allowUnauthenticated", .bool), ("admin", .string), ("tls.certificate", .string), ("tls.key", .string),
-            ("limits.exemptPrefixes", .list),
+            ("limits.exemptPrefixes", .list), ("userSources.file", .string), ("userSources.signingSecret", .string),
+            ("userSources.endpoint.url", .string), ("tokens.keys", .string), ("tokens.passphrase", .string),
+            ("tokens.directoryMaxAgeSeconds", .integer), ("tokens.lifetimeHours", .integer),
+            ("tokens.rotationDays", .integer), ("tokens.challenge", .string), ("tokens.issuerNames", .list),
+            ("tokens.defaultKeyForAll", .bool), ("publicConfig.serve", .bool), ("publicConfig.maxAgeSeconds", .integer),
         ] + HostSettings.keys.map { ("hosts.\($0)", .string) } + LogSettings.keys.map { ("log.\($0)", .string) }
         + RetentionSettings.keys.map { ("retention.\($0)", .integer) }
         + LimitSettings.fields.map { ("limits.\($0.name)", .integer) }

@@ -44,8 +44,10 @@ public struct ListenAddress: Sendable, Equatable, Hashable, CustomStringConverti
 
 /// Who may ask.
 public enum AuthenticationMode: Sendable, Equatable {
-    /// Everyone who reaches the listener.
+    /// Everyone who reaches the listener: for tests.
     case none
+    /// Whoever has a Privacy Pass token.
+    case privacyPass
 }
 
 /// What rows a use case holds.
@@ -142,6 +144,8 @@ public struct VeilringConfiguration: Sendable, Equatable {
     public var authentication: AuthenticationMode
     /// The operator accepts that everyone who reaches a listener beyond loopback may ask.
     public var allowUnauthenticated: Bool
+    /// Users and tokens.
+    public var access: AccessSettings
     /// The use cases in the order of the file.
     public var useCases: [UseCaseConfiguration]
     /// How long old data stays answerable.
