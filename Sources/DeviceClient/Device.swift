@@ -8,6 +8,14 @@ import KeywordPIR
 import LookupMessages
 import Protobuf
 
+/// What fetching tokens took.
+public struct TokenSupply: Sendable, Equatable {
+    /// Tokens that were fetched.
+    public var count: Int
+    /// From the first request to the last answer.
+    public var time: Duration
+}
+
 /// A device of one user. Calls block.
 public struct Device: Sendable {
     /// The user agent of a phone with the first system that knows every form of the configuration.
@@ -17,6 +25,8 @@ public struct Device: Sendable {
     public let app: String
 
     private let service: ServiceConnection
+    /// What pays for requests; nil: the server takes none.
+    private var wallet: TokenWallet?
     private var state: DeviceState
     private var configurations: [String: DeviceConfiguration] = [:]
     private var clients: [[UInt8]: PIRClient] = [:]
@@ -25,7 +35,8 @@ public struct Device: Sendable {
     ///
     /// - Parameters:
     ///   - serviceURL: scheme, host and port of the service.
-    ///   - issuerURL: the same of the issuer of tokens; nil: the service's. Not contacted yet.
+    ///   - issuerURL: the same of the issuer of tokens; nil: the service's.
+    ///   - userToken: what stands behind `Bearer ` in requests to the issuer; nil: requests carry no tokens.
     ///   - app: the bundle identifier of the extension, before `.identity` and `.block`.
     ///   - userAgent: what the device calls itself.
     ///   - state: a folder that keeps identifier and keys between runs; nil: they are thrown away.
@@ -33,7 +44,8 @@ public struct Device: Sendable {
     ///   - timeout: for each request.
     /// - Throws: `DeviceError`: `invalidURL`, `untrusted`, `state`, `cannotEncrypt`.
     public init(
-        serviceURL: String, issuerURL: String? = nil, app: String, userAgent: String = Device.defaultUserAgent,
+        serviceURL: String, issuerURL: String? = nil, userToken: String? = nil, app: String,
+        userAgent: String = Device.defaultUserAgent,
         state: String? = nil, trust: TLSTrust = .system, timeout: Duration = .seconds(30)
     ) throws(DeviceError) {
         if let issuerURL { _ = try ServiceConnection.url(issuerURL) }
@@ -42,6 +54,40 @@ public struct Device: Sendable {
         self.state = memory
         service = try ServiceConnection(
             url: serviceURL, userAgent: userAgent, identifier: memory.identifier, trust: trust, timeout: timeout)
+        if let userToken {
+            wallet = try TokenWallet(
+                url: issuerURL ?? serviceURL, userToken: userToken, userAgent: userAgent, trust: trust, timeout: timeout,
+                state: memory)
+        }
+    }
+
+    /// What the last supply of tokens took; nil if there was none.
+    public var tokenSupply: TokenSupply? {
+        wallet?.lastSupply.map { TokenSupply(count: $0.count, time: $0.directory + $0.tokenKey + $0.issuing) }
+    }
+
+    /// Posts a message with a token, if the server takes them. When it does not take this one, tries once more with a new one.
+    private mutating func post(_ path: String, _ message: some ProtobufMessage) throws(DeviceError) -> [UInt8] {
+        let token = try wallet?.take()
+        do throws(DeviceError) {
+            return try service.send(path, message, token)
+        } catch {
+            guard case .refused(_, 401, _) = error, token != nil else { throw error }
+        }
+        try wallet?.empty()
+        return try service.send(path, message, try wallet?.take())
+    }
+
+    /// Posts a message whose answer is one.
+    private mutating func exchange<Answer: ProtobufMessage>(
+        _ path: String, _ message: some ProtobufMessage
+    ) throws(DeviceError) -> Answer {
+        let body = try post(path, message)
+        do throws(ProtobufError) {
+            return try Answer(decoding: body)
+        } catch {
+            throw .malformedAnswer(step: path)
+        }
     }
 
     // MARK: Configuration and keys
@@ -68,10 +114,10 @@ public struct Device: Sendable {
     }
 
     /// The configurations; nil when the server does not have all of the use cases.
-    private func fetch(_ useCases: [String]) throws(DeviceError) -> [String: DeviceConfiguration]? {
+    private mutating func fetch(_ useCases: [String]) throws(DeviceError) -> [String: DeviceConfiguration]? {
         let answer: ConfigResponse
         do throws(DeviceError) {
-            answer = try service.post("/config", ConfigRequest(usecases: useCases))
+            answer = try exchange("/config", ConfigRequest(usecases: useCases))
         } catch {
             if case .refused(_, 404, _) = error { return nil }
             throw error
@@ -110,7 +156,7 @@ public struct Device: Sendable {
                     metadata: EvaluationKeyMetadata(timestamp: timestamp, identifier: hash[...]), evaluationKey: key))
         }
         if uploads.isEmpty { return }
-        try service.post("/key", EvaluationKeys(keys: uploads))
+        _ = try post("/key", EvaluationKeys(keys: uploads))
     }
 
     private static func client(_ parameters: UseCaseParameters, secret: [UInt8]?) throws(DeviceError) -> PIRClient {
@@ -167,7 +213,7 @@ public struct Device: Sendable {
         request.evaluationKeyMetadata = EvaluationKeyMetadata(
             timestamp: key.timestamp, identifier: configuration.keyHash[...])
         request.configurationHash = configuration.configurationID[...]
-        let answer: Responses = try service.post(
+        let answer: Responses = try exchange(
             "/queries", Requests(requests: [Request(usecase: useCase, kind: .pir(request))]))
         guard answer.responses.count == 1, case .pir(let response) = answer.responses.first?.kind else {
             throw .malformedAnswer(step: "/queries")

@@ -14,6 +14,10 @@ public enum DeviceError: Error, Sendable, Equatable, CustomStringConvertible {
     case refused(step: String, status: Int, message: String)
     /// The answer is no message of the protocol.
     case malformedAnswer(step: String)
+    /// The user token cannot stand behind `Bearer `.
+    case unusableUserToken
+    /// The issuer does not do what an issuer must; the reason names the rule.
+    case unusableIssuer(reason: String)
     /// The server's configuration of a use case cannot be used; the reason names the rule.
     case unusableConfiguration(useCase: String, reason: String)
     /// The server handed out no evaluation key configuration that belongs to the use case's configuration.
@@ -38,6 +42,9 @@ public enum DeviceError: Error, Sendable, Equatable, CustomStringConvertible {
         case .refused(let step, let status, let message):
             "\(step): the server answered \(status)" + (message.isEmpty ? "" : " (\(message))")
         case .malformedAnswer(let step): "\(step): the answer is no message of the protocol"
+        case .unusableUserToken:
+            "the user token must be 1 to 4096 visible ASCII characters without spaces, as it stands behind `Bearer `"
+        case .unusableIssuer(let reason): "the issuer cannot be used: \(reason)"
         case .unusableConfiguration(let useCase, let reason): "\(useCase): the configuration cannot be used: \(reason)"
         case .noKeyConfiguration(let useCase):
             "\(useCase): the server gave no evaluation key configuration that fits the configuration"

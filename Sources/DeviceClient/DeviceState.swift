@@ -3,6 +3,14 @@
 
 import Cryptography
 import Glibc
+import PrivacyPass
+
+/// A token that is not spent yet.
+struct KeptToken: Sendable, Equatable {
+    var token: Token
+    /// Seconds since 1970.
+    var fetched: Int64
+}
 
 /// A device's secret key for one evaluation key configuration.
 struct DeviceKey: Sendable, Equatable {
@@ -103,6 +111,35 @@ struct DeviceState: Sendable {
             [8, 13, 18, 23].contains(index)
                 ? byte == UInt8(ascii: "-") : (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte)
         }
+    }
+
+    // MARK: Tokens
+
+    /// The tokens that are kept under a name, oldest first. Throws `DeviceError.state`.
+    func tokens(_ name: String) throws(DeviceError) -> [KeptToken] {
+        guard let folder, let bytes = try Self.read("\(folder)/tokens-\(name)") else { return [] }
+        let size = 8 + Token.length
+        guard bytes.count.isMultiple(of: size) else {
+            throw .state(path: "\(folder)/tokens-\(name)", reason: "the file is cut; remove it for new tokens")
+        }
+        var tokens: [KeptToken] = []
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            let fetched = bytes[start..<(start + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            guard let token = try? Token(decoding: Array(bytes[(start + 8)..<(start + size)])) else {
+                throw .state(path: "\(folder)/tokens-\(name)", reason: "it does not hold tokens; remove it for new ones")
+            }
+            tokens.append(KeptToken(token: token, fetched: Int64(clamping: fetched)))
+        }
+        return tokens
+    }
+
+    /// Keeps tokens under a name instead of those before. Throws `DeviceError.state`.
+    func keep(_ tokens: [KeptToken], as name: String) throws(DeviceError) {
+        guard let folder else { return }
+        let bytes = tokens.flatMap { kept in
+            (0..<8).map { UInt8(truncatingIfNeeded: kept.fetched >> (56 - 8 * Int64($0))) } + kept.token.encoded
+        }
+        try Self.write(bytes, to: "\(folder)/tokens-\(name)")
     }
 
     // MARK: Files

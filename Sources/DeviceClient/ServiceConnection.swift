@@ -2,6 +2,7 @@
 
 import HTTPClient
 import HTTPCore
+import PrivacyPass
 import Protobuf
 
 /// A device's connection to the service.
@@ -34,20 +35,10 @@ struct ServiceConnection: Sendable {
         }
     }
 
-    /// Posts a message whose answer is one.
-    func post<Answer: ProtobufMessage>(_ path: String, _ message: some ProtobufMessage) throws(DeviceError) -> Answer {
-        let body = try send(path, message)
-        do throws(ProtobufError) {
-            return try Answer(decoding: body)
-        } catch {
-            throw .malformedAnswer(step: path)
-        }
-    }
-
-    /// Posts a message whose answer is empty.
-    func post(_ path: String, _ message: some ProtobufMessage) throws(DeviceError) { _ = try send(path, message) }
-
-    private func send(_ path: String, _ message: some ProtobufMessage) throws(DeviceError) -> [UInt8] {
+    /// Posts a message; gives the bytes of the answer.
+    func send(_ path: String, _ message: some ProtobufMessage, _ token: Token?) throws(DeviceError) -> [UInt8] {
+        var fields = fields
+        if let token { fields.append("authorization", PrivateTokenAuthorization.text(for: token)) }
         let response: HTTPResponse
         do throws(HTTPClientError) {
             response = try client.send(

@@ -1,16 +1,18 @@
 // The routes of the service behind the HTTP front (service.md 1.5 to 1.12): which request goes where, what is checked before
-// a body is read, and the line that the log gets. The work of each route is in Routes/.
+// a body is read. The work of each route is in Routes/, a request on its way in ServiceCall.swift.
 
 import HTTPCore
 import HTTPServer
 import StateStore
 import Synchronization
 
-/// Answers `/config`, `/key` and `/queries` from the snapshot in force. Knows nothing of sockets: it is the handler of an
-/// `HTTPServer`, and can be called directly.
+/// Answers `/config`, `/key` and `/queries` from the snapshot in force, and issues the tokens that pay for them. Knows nothing of
+/// sockets: it is the handler of an `HTTPServer`, and can be called directly.
 public final class LookupService: HTTPHandler {
     let options: ServiceOptions
     let store: any EvaluationKeyStore
+    /// Issuer keys, users and spent tokens; nil: everyone may ask.
+    let privacyPass: PrivacyPassRoles?
     let log: any LogWriter
     let snapshots = SnapshotHolder()
     let decodedKeys: DecodedKeyCache
@@ -20,6 +22,12 @@ public final class LookupService: HTTPHandler {
     let forecast = DurationForecast()
     /// Waits for the store.
     let clerks: WorkPool
+    /// Finds out who a user is, which may mean to ask another server.
+    let registrars: WorkPool
+    /// Signs blindly.
+    let signers: WorkPool
+    /// The answer of `GET /config`, made once for each snapshot.
+    let publicConfig = PublicConfigCache()
     let deadlines = Deadlines()
     let metrics = ServiceMetrics()
     private let isStopping = Atomic<Bool>(false)
@@ -31,7 +39,13 @@ public final class LookupService: HTTPHandler {
     let sharedScans = Atomic<Int>(0)
 
     /// A service without data: it answers 503 until the first `swap`.
-    public init(options: ServiceOptions = ServiceOptions(), store: any EvaluationKeyStore, log: any LogWriter) {
+    ///
+    /// - Parameter privacyPass: who may ask; nil: everyone.
+    public init(
+        options: ServiceOptions = ServiceOptions(), store: any EvaluationKeyStore, privacyPass: PrivacyPassRoles? = nil,
+        log: any LogWriter
+    ) {
+        self.privacyPass = privacyPass
         self.options = options
         self.store = store
         self.log = log
@@ -44,6 +58,14 @@ public final class LookupService: HTTPHandler {
             WorkPool.Settings(
                 name: "clerk", threads: 4, rules: LineRules(queries: 0, upkeep: options.waitingClerical),
                 waitingTime: options.waitingTime))
+        let issuing = LineRules(queries: 0, upkeep: privacyPass == nil ? 0 : options.waitingClerical)
+        registrars = WorkPool(
+            WorkPool.Settings(
+                name: "registrar", threads: privacyPass == nil ? 1 : 4, rules: issuing, waitingTime: options.waitingTime))
+        signers = WorkPool(
+            WorkPool.Settings(
+                name: "signer", threads: options.signingThreads ?? max(1, options.computeThreads / 2),
+                niceness: options.computeNiceness, rules: issuing, waitingTime: options.waitingTime))
     }
 
     /// Puts a snapshot in force, for all use cases in one step. Requests that began before end under the one before.
@@ -78,24 +100,38 @@ public final class LookupService: HTTPHandler {
         return JSONLine.object(members)
     }
 
-    /// Decides about a request by its head (service.md 1.8): route, method, length, encoding, user identifier.
+    /// Decides about a request by its head (service.md 1.8): route, method, length, encoding, credentials.
     public func begin(_ head: HTTPRequestHead) -> HTTPAdmission {
         do throws(ServiceFailure) {
             let route = try route(path: head.path, authority: head.authority)
             let limit = try bodyLimit(of: route)
-            guard head.method == "POST" else { throw .methodNotAllowed }
-            if let length = head.contentLength, length > limit { throw .bodyTooLarge }
+            guard methods(of: route).contains(head.method) else { throw .methodNotAllowed }
+            if let length = head.contentLength, length > limit, head.method == "POST" { throw .bodyTooLarge }
             let encodings = head.fields.values("content-encoding")
             guard encodings.allSatisfy({ $0 == "identity" || $0.isEmpty }) else { throw .compressedRequest }
-            _ = try Self.userIdentifier(head.fields)
+            switch route.credential(method: head.method) {
+            case .none:
+                let response = try publicAnswer(route, head)
+                record(head, response, after: .zero, received: 0)
+                return .respond(response)
+            case .userToken: _ = try Self.userCredential(head.fields)
+            case .token:
+                // Small bodies may come before the signature is looked at; nobody makes us keep large ones without a token.
+                let isLarge = head.contentLength.map { $0 > Self.bodyBeforeSignature } ?? true
+                _ = try privacyPass?.redemption.token(in: head.fields, checkingSignature: isLarge)
+                _ = try Self.userIdentifier(head.fields)
+            }
             return .readBody(limit: limit)
         } catch {
-            let response = error.response
+            let response = refusal(error, path: head.path)
             refused(head.path, error)
             record(head, response, after: .zero, received: 0)
             return .respond(response)
         }
     }
+
+    /// Bytes of a body that are read before the token's signature was checked (service.md 1.8).
+    private static let bodyBeforeSignature = 64 << 10
 
     /// Answers a complete request.
     public func handle(_ request: HTTPRequest, reply: HTTPReply) {
@@ -103,28 +139,86 @@ public final class LookupService: HTTPHandler {
         do throws(ServiceFailure) {
             let route = try route(path: request.path, authority: request.authority)
             let limit = try bodyLimit(of: route)
-            guard request.method == "POST" else { throw .methodNotAllowed }
+            guard methods(of: route).contains(request.method) else { throw .methodNotAllowed }
             if request.body.count > limit { throw .bodyTooLarge }
-            let user = try Self.userIdentifier(request.fields)
-            guard let snapshot = snapshots.current else { throw .notLoaded }
-            switch route {
-            case .config: try takeConfig(call, snapshot: snapshot, user: user)
-            case .key: try takeKeys(call, snapshot: snapshot, user: user)
-            case .queries: try takeQueries(call, snapshot: snapshot, user: user)
-            case .unknown: throw .notFound
+            switch route.credential(method: request.method) {
+            case .none: call.answer(try publicAnswer(route, request.head))
+            case .userToken:
+                guard let privacyPass else { throw .notFound }
+                let credential = try Self.userCredential(request.fields)
+                if route == .issue {
+                    issue(call, to: credential, by: privacyPass)
+                } else {
+                    handOutKey(call, to: credential, by: privacyPass)
+                }
+            case .token: try answerPaid(call, route)
             }
         } catch {
             call.refuse(error)
         }
     }
 
+    /// The routes that cost a token.
+    private func answerPaid(_ call: ServiceCall, _ route: RouteName) throws(ServiceFailure) {
+        if let privacyPass {
+            call.pay(with: try privacyPass.redemption.token(in: call.request.fields, checkingSignature: true))
+        }
+        let user = try Self.userIdentifier(call.request.fields)
+        guard let snapshot = snapshots.current else { throw .notLoaded }
+        switch route {
+        case .config: try takeConfig(call, snapshot: snapshot, user: user)
+        case .key: try takeKeys(call, snapshot: snapshot, user: user)
+        case .queries: try takeQueries(call, snapshot: snapshot, user: user)
+        case .issuerDirectory, .userTokenKey, .issue, .unknown: throw .notFound
+        }
+    }
+
+    /// What everybody may read, answered at once.
+    private func publicAnswer(_ route: RouteName, _ head: HTTPRequestHead) throws(ServiceFailure) -> HTTPResponse {
+        switch route {
+        case .config:
+            guard let snapshot = snapshots.current else { throw .notLoaded }
+            return publicConfig.answer(head, snapshot: snapshot, tiers: privacyPass?.tiers, maxAge: options.publicConfigMaxAge)
+        case .issuerDirectory:
+            guard let privacyPass else { throw .notFound }
+            return privacyPass.keys.directoryAnswer(head)
+        case .key, .queries, .userTokenKey, .issue, .unknown: throw .notFound
+        }
+    }
+
+    /// The methods that a route answers.
+    private func methods(of route: RouteName) -> [String] {
+        switch route {
+        case .config: options.servesPublicConfig ? ["POST", "GET", "HEAD"] : ["POST"]
+        case .key, .queries, .issue: ["POST"]
+        case .issuerDirectory, .userTokenKey: ["GET", "HEAD"]
+        case .unknown: []
+        }
+    }
+
     private func bodyLimit(of route: RouteName) throws(ServiceFailure) -> Int {
         switch route {
-        case .config: options.configBody
-        case .key: options.keyBody
-        case .queries: options.queriesBody
+        case .config: return options.configBody
+        case .key: return options.keyBody
+        case .queries: return options.queriesBody
+        case .issuerDirectory, .userTokenKey, .issue:
+            guard privacyPass != nil else { throw .notFound }
+            return route == .issue ? options.issueBody : 0
         case .unknown: throw .notFound
         }
+    }
+
+    /// The answer to a request that is refused.
+    func refusal(_ failure: ServiceFailure, path: String, retryAfter: Int? = nil) -> HTTPResponse {
+        let route = RouteName(path: path)
+        let challenge: String? =
+            switch route.credential(method: "POST") {
+            case .token: privacyPass?.keys.challenge
+            case .userToken: "Bearer"
+            case .none: nil
+            }
+        return failure.response(
+            retryAfter: retryAfter, allow: methods(of: route).joined(separator: ", "), challenge: challenge)
     }
 
     /// The one `User-Identifier`: 1 to 128 bytes of visible ASCII.
@@ -152,53 +246,4 @@ public final class LookupService: HTTPHandler {
     func refused(_ path: String, _ failure: ServiceFailure) {
         metrics.refusals.add(to: .init(route: RouteName(path: path), failure: failure))
     }
-}
-
-/// One request on its way: answers it once, and writes its line.
-final class ServiceCall: Sendable {
-    let request: HTTPRequest
-    private let reply: HTTPReply
-    private let service: LookupService
-    private let isAnswered = Atomic<Bool>(false)
-
-    init(request: HTTPRequest, reply: HTTPReply, service: LookupService) {
-        self.request = request
-        self.reply = reply
-        self.service = service
-        service.metrics.requestsInFlight.add(1)
-    }
-
-    deinit { if !isDone { service.metrics.requestsInFlight.add(-1) } }
-
-    /// Whether the answer was given already (a deadline passed).
-    var isDone: Bool { isAnswered.load(ordering: .acquiring) }
-
-    /// Whether further work is useless: answered, or nobody waits.
-    var isPointless: Bool { isDone || request.isCancelled }
-
-    /// Gives the answer if none was given; `failure` is why it is a refusal.
-    func answer(_ response: HTTPResponse, failure: ServiceFailure? = nil) {
-        guard isAnswered.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
-        else { return }
-        service.metrics.requestsInFlight.add(-1)
-        if let failure { service.refused(request.path, failure) }
-        service.record(
-            request.head, response, after: ContinuousClock.now - request.receivedAt, received: request.body.count)
-        reply.send(response)
-    }
-
-    /// Answers with a protobuf message, or with an empty body.
-    func succeed(_ body: [UInt8]) {
-        var fields: HTTPFields = ["cache-control": "no-store"]
-        if !body.isEmpty { fields.append("content-type", "application/x-protobuf") }
-        answer(HTTPResponse(status: 200, fields: fields, body: body))
-    }
-
-    /// Refuses; `retryAfter`: seconds until there is room, when that is known.
-    func refuse(_ failure: ServiceFailure, retryAfter: Int? = nil) {
-        answer(failure.response(retryAfter: retryAfter), failure: failure)
-    }
-
-    /// Refuses because the line does not do the work.
-    func refuse(_ refusal: WorkRefusal) { refuse(ServiceFailure(refusal.reason), retryAfter: refusal.retryAfter) }
 }

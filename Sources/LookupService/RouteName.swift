@@ -5,6 +5,12 @@ enum RouteName: String, Sendable, CaseIterable {
     case config
     case key
     case queries
+    /// The issuer's public keys (RFC 9578 section 4).
+    case issuerDirectory = "issuer_directory"
+    /// The key that a user's tier issues with (service.md 2.5).
+    case userTokenKey = "user_token_key"
+    /// Blind signatures.
+    case issue
     case unknown
 
     init(path: String) {
@@ -12,7 +18,30 @@ enum RouteName: String, Sendable, CaseIterable {
         case "/config": self = .config
         case "/key": self = .key
         case "/queries": self = .queries
+        case "/.well-known/private-token-issuer-directory": self = .issuerDirectory
+        case "/token-key-for-user-token": self = .userTokenKey
+        case "/issue": self = .issue
         default: self = .unknown
+        }
+    }
+
+    /// How a request is authenticated.
+    enum Credential: Sendable {
+        /// Not at all.
+        case none
+        /// By a user token.
+        case userToken
+        /// By a Privacy Pass token.
+        case token
+    }
+
+    /// What a request with this method is authenticated by.
+    func credential(method: String) -> Credential {
+        switch self {
+        case .config: method == "POST" ? .token : .none
+        case .key, .queries: .token
+        case .userTokenKey, .issue: .userToken
+        case .issuerDirectory, .unknown: .none
         }
     }
 }

@@ -9,6 +9,30 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
     case methodNotAllowed = "method_not_allowed"
     case compressedRequest = "compressed_request"
     case invalidUserIdentifier = "invalid_user_identifier"
+    /// More than one `Authorization`.
+    case repeatedAuthorization = "repeated_authorization"
+    // One answer to the device, told apart for the operator.
+    /// No `Authorization`.
+    case noToken = "no_token"
+    /// An `Authorization` without a token in it.
+    case malformedToken = "malformed_token"
+    /// Nobody issued with this key, or its tokens have expired.
+    case unknownTokenKey = "unknown_token_key"
+    /// The signature is not the key's.
+    case tokenNotSigned = "token_not_signed"
+    /// A token for another challenge, where that is enforced.
+    case otherChallenge = "other_challenge"
+    /// The token was spent before.
+    case tokenSpent = "token_spent"
+    /// No user has this user token, or there is none.
+    case unauthorizedUser = "unauthorized_user"
+    /// A signed user token, once good.
+    case expiredUser = "expired_user"
+    case invalidTokenRequest = "invalid_token_request"
+    /// The user's quota is used up.
+    case quotaExceeded = "quota_exceeded"
+    /// The operator's server could not be asked about a user token.
+    case userSourceUnavailable = "user_source_unavailable"
     case malformedMessage = "malformed_message"
     case bodyTooLarge = "body_too_large"
     case invalidExistingIDs = "invalid_existing_ids"
@@ -63,14 +87,19 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
         case .misdirected: 421
         case .methodNotAllowed: 405
         case .compressedRequest: 415
-        case .invalidUserIdentifier, .malformedMessage, .invalidExistingIDs, .unknownUseCaseInQuery,
+        case .noToken, .malformedToken, .unknownTokenKey, .tokenNotSigned, .otherChallenge, .tokenSpent, .unauthorizedUser,
+            .expiredUser:
+            401
+        case .invalidTokenRequest: 422
+        case .quotaExceeded: 429
+        case .invalidUserIdentifier, .repeatedAuthorization, .malformedMessage, .invalidExistingIDs, .unknownUseCaseInQuery,
             .evaluationKeyNotFound, .invalidRequest:
             400
         case .bodyTooLarge: 413
         case .configurationGone: 410
         case .notSupported: 501
         case .notLoaded, .queueFull, .clientShare, .predictedWait, .predictedDeadline, .displaced, .waitedTooLong,
-            .deadlinePassed, .abandoned, .storeUnavailable, .shardOutOfService, .tryAgainLater:
+            .deadlinePassed, .abandoned, .storeUnavailable, .userSourceUnavailable, .shardOutOfService, .tryAgainLater:
             503
         case .internalError: 500
         }
@@ -90,9 +119,16 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
         case .configurationGone: "Configuration is not available"
         case .evaluationKeyNotFound: "Evaluation key not found"
         case .notSupported: "Not supported"
-        case .invalidRequest: "Invalid request"
+        case .noToken, .malformedToken: "No private token"
+        case .unknownTokenKey: "No token key found"
+        case .tokenNotSigned, .otherChallenge, .tokenSpent: "Token did not pass verification"
+        case .unauthorizedUser: "User token is unauthorized"
+        case .expiredUser: "User token has expired"
+        case .invalidTokenRequest: "Invalid token request"
+        case .quotaExceeded: "Too many requests"
+        case .invalidRequest, .repeatedAuthorization: "Invalid request"
         case .notLoaded, .queueFull, .clientShare, .predictedWait, .predictedDeadline, .displaced, .waitedTooLong,
-            .deadlinePassed, .abandoned, .storeUnavailable, .shardOutOfService, .tryAgainLater:
+            .deadlinePassed, .abandoned, .storeUnavailable, .userSourceUnavailable, .shardOutOfService, .tryAgainLater:
             "Try again later"
         case .internalError: "Internal error"
         }
@@ -101,12 +137,18 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
     /// The answer: the outer shape that the reference's framework has, with a message from the list.
     var response: HTTPResponse { response(retryAfter: nil) }
 
-    /// The answer; `retryAfter`: seconds until there is room, when that is known.
-    func response(retryAfter: Int?) -> HTTPResponse {
+    /// The answer.
+    ///
+    /// - Parameters:
+    ///   - retryAfter: seconds until there is room, when that is known.
+    ///   - allow: the methods of the route, for 405.
+    ///   - challenge: the value of `WWW-Authenticate`, for 401.
+    func response(retryAfter: Int?, allow: String = "POST", challenge: String? = nil) -> HTTPResponse {
         var fields: HTTPFields = ["content-type": "application/json", "cache-control": "no-store"]
         // Spread, so that devices refused together do not come back together.
-        if status == 503 { fields.append("retry-after", "\(retryAfter ?? Int.random(in: 1...5))") }
-        if self == .methodNotAllowed { fields.append("allow", "POST") }
+        if status == 503 || status == 429 { fields.append("retry-after", "\(retryAfter ?? Int.random(in: 1...5))") }
+        if self == .methodNotAllowed { fields.append("allow", allow) }
+        if status == 401, let challenge { fields.append("www-authenticate", challenge) }
         return HTTPResponse(
             status: status, fields: fields, body: Array("{\"error\":{\"message\":\"\(message)\"}}".utf8))
     }

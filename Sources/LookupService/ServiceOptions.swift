@@ -11,6 +11,8 @@ public struct ServiceOptions: Sendable {
     public var keyBody = 12 << 20
     /// Body of `/queries`, which may carry evaluation keys; 413 above.
     public var queriesBody = 12 << 20
+    /// Body of `/issue`, whose requests have 259 bytes; 413 above, 422 for another size.
+    public var issueBody = 1024
     /// Answer of `/queries`, which the front takes up to this size; 400 above.
     public var answerBody = 16 << 20
     /// Names in one `/config`; 400 above.
@@ -45,6 +47,14 @@ public struct ServiceOptions: Sendable {
     public var queriesTime: Duration = .seconds(5)
     /// From the last byte of a `/config` request to its answer; 503.
     public var configTime: Duration = .seconds(5)
+    /// From the last byte of a request to the issuer to its answer; 503.
+    public var issueTime: Duration = .seconds(5)
+    /// Threads that sign blindly; nil: half of `computeThreads`, at least one.
+    public var signingThreads: Int?
+    /// Whether `GET /config` is answered without a token (service.md 1.11.1).
+    public var servesPublicConfig = true
+    /// Seconds for which its answer may be cached.
+    public var publicConfigMaxAge = 300
     /// From the last byte of a `/key` request to its answer; 503.
     public var keyTime: Duration = .seconds(30)
     /// Decoded evaluation keys kept for the next query.

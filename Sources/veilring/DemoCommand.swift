@@ -29,7 +29,7 @@ struct DemoCommand: Command {
 
         """
     static let configuration = """
-        { data: "var", region: "TW", listen: "127.0.0.1:0", authentication: "none",
+        { data: "var", region: "TW", listen: "127.0.0.1:0", users: [{ tier: "demo", tokens: ["AAAA"] }],
           useCases: { "\(app).identity": { kind: "identity", source: "callers.csv" },
                       "\(app).block":    { kind: "block",    source: "callers.csv" } } }
 
@@ -64,16 +64,23 @@ struct DemoCommand: Command {
         settings.dataFolder = nil
         settings.admin = nil
         let store = try ServeCommand.openStore(configuration)
-        let server = LookupServer(configuration: settings, store: store, log: SilentLog()) {
+        let server = LookupServer(
+            configuration: settings, store: store, privacyPass: try ServeCommand.privacyPass(configuration), log: SilentLog()
+        ) {
             try snapshots.load(data: configuration.data)
         }
         guard let address = try server.start().first else { throw Failure(description: "the server has no address") }
         defer { server.stop() }
         output.result("3. veilring serve: http://\(address), version \(report.version)")
-        output.result("4. A phone rings. It fetches the configuration, uploads its evaluation key and asks twice, encrypted:")
+        output.result("4. A phone gets tokens for its user token, fetches the configuration and uploads its evaluation key:")
         var device = try Device(
-            serviceURL: "http://\(address)", issuerURL: nil, app: Self.app, userAgent: Device.defaultUserAgent, state: nil)
+            serviceURL: "http://\(address)", userToken: "AAAA", app: Self.app, userAgent: Device.defaultUserAgent, state: nil)
         let present = try device.prepare([device.blockUseCase, device.identityUseCase])
+        if let supply = device.tokenSupply {
+            let time = JSONText.milliseconds(supply.time).text
+            output.result("     \(supply.count) tokens, signed blindly, in \(time) ms; each pays for one request")
+        }
+        output.result("5. A phone rings. It asks twice, encrypted:")
         let expected: [(String, Bool)] = [
             ("+14085551212", true), ("+886912345678", true), ("+886227001234", true), ("+16505550199", true),
             ("+886900000000", false),

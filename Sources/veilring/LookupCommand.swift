@@ -11,7 +11,7 @@ struct LookupCommand: Command {
         usage: veilring lookup --url URL --app BUNDLE NUMBER…
                veilring lookup --url URL --use-case NAME KEYWORD…
 
-        Does what a phone does when a call comes: fetches the configuration, uploads a key where the server asks for one,
+        Does what a phone does when a call comes: fetches tokens with the user token, fetches the configuration, uploads a key where the server asks for one,
         asks the use cases BUNDLE.block and BUNDLE.identity, and prints what would be shown. Numbers are written as + and
         digits. A use case that the server lacks counts as without rows. With --use-case any keyword use case is asked.
 
@@ -21,6 +21,7 @@ struct LookupCommand: Command {
         Option(name: "--url", value: "URL", help: "the service: scheme, host and port"),
         Option(name: "--app", value: "BUNDLE", help: "bundle identifier of the extension"),
         Option(name: "--use-case", value: "NAME", help: "ask this use case; the arguments are keywords"),
+        Option(name: "--user-token", value: "TEXT", help: "what stands behind `Bearer `, as `veilring users mint` prints it"),
         Option(name: "--issuer", value: "URL", help: "the issuer of tokens (default: the service's URL)"),
         Option(name: "--state", value: "DIR", help: "keep identifier and keys there between runs (default: thrown away)"),
         Option(name: "--user-agent", value: "TEXT", help: "what the phone calls itself (default: \(Device.defaultUserAgent))"),
@@ -44,7 +45,7 @@ struct LookupCommand: Command {
         var device: Device
         do throws(DeviceError) {
             device = try Device(
-                serviceURL: url, issuerURL: arguments["--issuer"], app: app,
+                serviceURL: url, issuerURL: arguments["--issuer"], userToken: arguments["--user-token"], app: app,
                 userAgent: arguments["--user-agent"] ?? Device.defaultUserAgent, state: arguments["--state"],
                 trust: trust)
         } catch {

@@ -41,6 +41,10 @@ struct ServeCommand: Command {
         defer { log.flush() }
         for notice in configuration.notices { log.note(.configurationNotice(notice)) }
         let store = try Self.openStore(configuration)
+        let privacyPass = try Self.privacyPass(configuration)
+        if privacyPass == nil {
+            log.note(.configurationNotice("authentication is \"none\": whoever reaches a listener may ask; for tests only"))
+        }
         let snapshots = DirectorySnapshots(log: log)
         var settings = Self.settings(configuration, activation: &activation)
         settings.manager = SdNotify(environment: environment)
@@ -48,7 +52,8 @@ struct ServeCommand: Command {
         // Read again at each reload, so that a file that became invalid is noticed then, not at the next start.
         let read = { @Sendable in try VeilringConfiguration.load(path: file, environment: environment) }
         let server = LookupServer(
-            configuration: settings, store: store, log: log, certificates: { Self.certificates(try read()) }
+            configuration: settings, store: store, privacyPass: privacyPass, log: log,
+            certificates: { Self.certificates(try read()) }, access: { try read().access }
         ) {
             let now = try read()
             return try snapshots.load(data: now.data, expected: now.useCases.map(\.name))
@@ -56,6 +61,13 @@ struct ServeCommand: Command {
         _ = try server.start()
         server.runUntilTerminated()
         return .done
+    }
+
+    /// Issuer, users and spent tokens of a deployment; nil without authentication.
+    static func privacyPass(_ configuration: VeilringConfiguration) throws -> PrivacyPassRoles? {
+        guard configuration.authentication == .privacyPass else { return nil }
+        let hosts = configuration.hosts?.issuer.map { [$0] } ?? configuration.listen.map(\.description)
+        return try PrivacyPassRoles(access: configuration.access, data: configuration.data, issuerNames: hosts)
     }
 
     /// The key store of a deployment: `<data>/state/keys.sqlite`.

@@ -17,6 +17,8 @@ extension ServeCommand {
         takeOver(&activation, for: &listeners) { "listen-\($0)" }
         var service = serviceOptions(configuration.limits)
         service.hosts = configuration.hosts.map(roleHosts)
+        service.servesPublicConfig = configuration.access.publicConfig.serve
+        service.publicConfigMaxAge = configuration.access.publicConfig.maxAgeSeconds
         // Probes and a scraper or two.
         var adminLimits = HTTPLimits()
         adminLimits.connections = 256
@@ -72,6 +74,7 @@ extension ServeCommand {
         service.waitingTime = .milliseconds(limits.queuedMilliseconds)
         service.queriesTime = .seconds(limits.queriesSeconds)
         service.configTime = .seconds(limits.configSeconds)
+        service.issueTime = .seconds(limits.configSeconds)
         service.keyTime = .seconds(limits.keySeconds)
         service.computeNiceness = limits.queryNiceness
         service.waitingWork = limits.queuedWorkMilliseconds.map { .milliseconds($0) }

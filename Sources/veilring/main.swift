@@ -2,6 +2,8 @@
 
 import Glibc
 
-let program = Program(commands: [DemoCommand(), BuildCommand(), ServeCommand(), LookupCommand()])
+let program = Program(commands: [
+    DemoCommand(), BuildCommand(), ServeCommand(), LookupCommand(), UsersCommand(), KeysCommand(),
+])
 let status = program.run(Array(CommandLine.arguments.dropFirst()), output: StandardOutput())
 exit(status.rawValue)

@@ -70,7 +70,7 @@ struct KeyTests {
         try subject.store.close()
         #expect(subject.call("/key", device.upload).status == 503)
         #expect(subject.call("/config", ConfigRequest()).status == 503)
-        #expect(subject.log.lines.contains { $0.contains("store: the key store is closed") })
+        #expect(subject.log.lines.contains { $0.contains("store: the store is closed") })
     }
 
     @Test("paths and methods")
@@ -78,10 +78,14 @@ struct KeyTests {
         for path in ["/", "/configs", "/config/", "/Config", "//config", "/%63onfig", "/livez"] {
             #expect(subject.call(path).status == 404)
         }
-        for method in ["GET", "HEAD", "PUT", "post"] {
+        for method in ["PUT", "post", "CONNECT"] {
             let answer = subject.call("/config", method: method)
             #expect(answer.status == 405)
-            #expect(answer.fields["allow"] == "POST")
+            #expect(answer.fields["allow"] == "POST, GET, HEAD")
+        }
+        for method in ["GET", "HEAD", "PUT", "post"] {
+            let answer = subject.call("/key", method: method)
+            #expect(answer.status == 405 && answer.fields["allow"] == "POST")
         }
     }
 

@@ -40,7 +40,7 @@ struct LookupServerTests {
         #expect(running.server.reload())
         #expect(versions.serving()?.version == "two")
         let client = try running.client()
-        #expect(try client.send(HTTPRequest(method: "GET", path: "/config")).status == 405)
+        #expect(try client.send(HTTPRequest(method: "GET", path: "/config")).status == 200)
 
         running.server.stop()
         running.server.stop()
@@ -65,7 +65,7 @@ struct LookupServerTests {
         let running = try RunningServer(dataFolder: folder + "/absent") { subject.snapshot }
         #expect(running.log.lines.contains { $0.hasPrefix("ready: ") })
         #expect(running.log.lines.contains { $0.contains("could not be recorded") })
-        #expect(try running.client().send(HTTPRequest(method: "GET", path: "/config")).status == 405)
+        #expect(try running.client().send(HTTPRequest(method: "GET", path: "/config")).status == 200)
     }
 
     @Test("exchanging snapshots under load loses no request")

@@ -58,10 +58,13 @@ public final class LookupServer: Sendable {
     private let store: any EvaluationKeyStore
     private let load: @Sendable () throws -> ServiceSnapshot
     private let certificates: @Sendable () throws -> [TLSCertificateFiles]
+    private let privacyPass: PrivacyPassRoles?
+    private let access: (@Sendable () throws -> AccessSettings)?
     private let keeper = Mutex<CertificateKeeper?>(nil)
     private let reloads = DispatchQueue(label: "reload")
     private let waitingReloads = Mutex(0)
     private let eviction = DispatchQueue(label: "eviction")
+    private let tokenUpkeep = DispatchQueue(label: "token-upkeep")
     private let isStopped = Atomic<Bool>(false)
     private let adminAddressList = Mutex<[SocketAddress]>([])
     private let watchdog = Mutex<Watchdog?>(nil)
@@ -75,16 +78,21 @@ public final class LookupServer: Sendable {
     ///   - log: takes the request lines and the lines about the server.
     ///   - load: gives the snapshot to serve, at start and at every reload, or throws; its error's text goes to the log.
     ///   - certificates: gives the certificates of the TLS listeners, at start and at every reload.
+    ///   - privacyPass: issuer keys, users and spent tokens; closed when the server stops. Nil: everyone may ask.
+    ///   - access: gives users and tiers at every reload; nil: they stay.
     public init(
-        configuration: LookupServerConfiguration, store: any EvaluationKeyStore, log: any LogWriter,
-        certificates: @escaping @Sendable () throws -> [TLSCertificateFiles] = { [] },
+        configuration: LookupServerConfiguration, store: any EvaluationKeyStore, privacyPass: PrivacyPassRoles? = nil,
+        log: any LogWriter, certificates: @escaping @Sendable () throws -> [TLSCertificateFiles] = { [] },
+        access: (@Sendable () throws -> AccessSettings)? = nil,
         load: @escaping @Sendable () throws -> ServiceSnapshot
     ) {
         self.certificates = certificates
         self.configuration = configuration
         self.store = store
         self.load = load
-        let service = LookupService(options: configuration.service, store: store, log: log)
+        self.privacyPass = privacyPass
+        self.access = access
+        let service = LookupService(options: configuration.service, store: store, privacyPass: privacyPass, log: log)
         self.service = service
         server = HTTPServer(configuration: configuration.http, handler: service) { event in
             service.metrics.take(event)
@@ -127,6 +135,7 @@ public final class LookupServer: Sendable {
             throw error
         }
         scheduleEviction()
+        keepTokensInOrder()
         watchCertificates()
         startWatchdog()
         return addresses
@@ -192,6 +201,7 @@ public final class LookupServer: Sendable {
         configuration.manager.reloading()
         do {
             snapshot = try load()
+            if let privacyPass, let access { try privacyPass.reload(try access()) }
         } catch {
             configuration.manager.ready("reload failed (see the log), still serving version \(service.version ?? "none")")
             service.metrics.reloads[.failed]?.add()
@@ -245,6 +255,7 @@ public final class LookupServer: Sendable {
         } catch {
             service.noteStore(error)
         }
+        tokenUpkeep.sync { privacyPass?.close(log: log) }
         admin?.shutdown(drain: .zero)
     }
 
@@ -270,6 +281,16 @@ public final class LookupServer: Sendable {
             try versions?.recordServing(ServingRecord(pid: getpid(), version: version))
         } catch {
             log.note(.servingNotRecorded(reason: "\(error)"))
+        }
+    }
+
+    /// Rotates keys, reads users again, writes counters down, every second until the server has stopped.
+    private func keepTokensInOrder() {
+        guard let privacyPass else { return }
+        tokenUpkeep.asyncAfter(deadline: .now() + 1) { [weak self] in
+            guard let self, !isStopped.load(ordering: .acquiring) else { return }
+            privacyPass.maintain(log: log)
+            keepTokensInOrder()
         }
     }
 

@@ -98,6 +98,14 @@ public enum LogEvent: Sendable, Equatable {
     case queryForShardOutOfService(shard: Int, useCase: String)
     /// A checked query could not be computed: this is about our own data.
     case computationFailed(useCase: String, reason: String)
+    /// An issuer key has come into force; its id's beginning is public.
+    case issuerKeyInForce(key: String)
+    /// An issuer key gave a wrong signature, and is not used any more.
+    case issuerKeyFaulty(key: String)
+    /// The file of users was read again.
+    case usersLoaded
+    /// Upkeep of keys, users or counters failed; errors hold paths, places and codes.
+    case tokenUpkeepFailed(reason: String)
     /// Records like one that was written were left out.
     case leftOut(count: Int, kind: String, seconds: Int)
 
@@ -122,6 +130,10 @@ public enum LogEvent: Sendable, Equatable {
         case .shardOutOfService: "shard_out_of_service"
         case .queryForShardOutOfService: "query_for_shard_out_of_service"
         case .computationFailed: "computation_failed"
+        case .issuerKeyInForce: "issuer_key_in_force"
+        case .issuerKeyFaulty: "issuer_key_faulty"
+        case .usersLoaded: "users_loaded"
+        case .tokenUpkeepFailed: "token_upkeep_failed"
         case .leftOut: "left_out"
         }
     }
@@ -131,9 +143,11 @@ public enum LogEvent: Sendable, Equatable {
         switch self {
         case .request(let request): request.status >= 500 ? .warning : .info
         case .refusedByFront, .keysEvicted: .info
-        case .ready, .adminListening, .reloaded, .certificatesLoaded, .stopping, .leftOut: .notice
+        case .ready, .adminListening, .reloaded, .certificatesLoaded, .stopping, .leftOut, .issuerKeyInForce, .usersLoaded:
+            .notice
         case .noAdminListener, .configurationNotice, .servingNotRecorded, .queryForShardOutOfService: .warning
-        case .notReloaded, .certificatesNotLoaded, .storeFailed, .versionUnusable, .shardOutOfService, .computationFailed:
+        case .notReloaded, .certificatesNotLoaded, .storeFailed, .versionUnusable, .shardOutOfService, .computationFailed,
+            .issuerKeyFaulty, .tokenUpkeepFailed:
             .error
         }
     }
@@ -154,11 +168,13 @@ public enum LogEvent: Sendable, Equatable {
         case .certificatesLoaded(let count, let expires): [("count", .integer(count)), ("expires", .text(expires))]
         case .certificatesNotLoaded(let reason): [("reason", .text(reason))]
         case .noAdminListener(let reason), .configurationNotice(let reason), .refusedByFront(let reason),
-            .storeFailed(let reason), .servingNotRecorded(let reason), .versionUnusable(let reason):
+            .storeFailed(let reason), .servingNotRecorded(let reason), .versionUnusable(let reason),
+            .tokenUpkeepFailed(let reason):
             [("reason", .text(reason))]
         case .reloaded(let version): [("version", .text(version))]
         case .notReloaded(let version, let reason): [("version", .text(version)), ("reason", .text(reason))]
-        case .stopping: []
+        case .stopping, .usersLoaded: []
+        case .issuerKeyInForce(let key), .issuerKeyFaulty(let key): [("key", .text(key))]
         case .keysEvicted(let count): [("count", .integer(count))]
         case .shardOutOfService(let shard, let useCase, let version, let place):
             [
@@ -200,6 +216,10 @@ public enum LogEvent: Sendable, Equatable {
         case .queryForShardOutOfService(let shard, let useCase):
             "a query met shard \(shard) of \(useCase), which is out of service"
         case .computationFailed(let useCase, let reason): "a query of \(useCase) could not be computed: \(reason)"
+        case .issuerKeyInForce(let key): "issuer key in force: \(key)"
+        case .issuerKeyFaulty(let key): "issuer key \(key) gave a wrong signature and is not used any more"
+        case .usersLoaded: "users loaded"
+        case .tokenUpkeepFailed(let reason): "issuer: \(reason)"
         case .leftOut(let count, let kind, let seconds):
             "left out \(count) lines like the last ones about \(kind), within \(seconds) s"
         }
@@ -219,9 +239,9 @@ public enum LogEvent: Sendable, Equatable {
         case .refusedByFront(let reason): Repetition(kind: kind, detail: reason)
         case .queryForShardOutOfService(let shard, let useCase): Repetition(kind: kind, detail: "\(useCase) \(shard)")
         case .computationFailed(let useCase, _): Repetition(kind: kind, detail: useCase)
-        case .storeFailed, .servingNotRecorded: Repetition(kind: kind, detail: "")
+        case .storeFailed, .servingNotRecorded, .tokenUpkeepFailed: Repetition(kind: kind, detail: "")
         case .ready, .adminListening, .noAdminListener, .configurationNotice, .reloaded, .notReloaded, .certificatesLoaded,
-            .certificatesNotLoaded, .stopping, .keysEvicted,
+            .certificatesNotLoaded, .stopping, .keysEvicted, .issuerKeyInForce, .issuerKeyFaulty, .usersLoaded,
             .versionUnusable, .shardOutOfService, .leftOut:
             nil
         }

@@ -19,7 +19,7 @@ struct MetricsPage: Sendable {
 
     /// All families; those of the process only with a reading.
     func families(at now: Int, process: ProcessReading?) -> [MetricFamily] {
-        requests + phases + connections + lines + keys + data(at: now) + (process.map(Self.families) ?? [])
+        requests + phases + connections + lines + keys + tokens + data(at: now) + (process.map(Self.families) ?? [])
     }
 
     private var requests: [MetricFamily] {
@@ -107,7 +107,11 @@ struct MetricsPage: Sendable {
     }
 
     private var lines: [MetricFamily] {
-        let pools = [("compute", service.computing.figures), ("clerk", service.clerks.figures)]
+        let pools = [
+            ("compute", service.computing.figures), ("clerk", service.clerks.figures),
+            ("registrar", service.registrars.figures),
+            ("signer", service.signers.figures),
+        ]
         func family(_ name: String, _ help: String, _ value: (WorkPool.Figures) -> MetricValue) -> MetricFamily {
             .gauge(name, help, pools.map { MetricSample(labels: [LabelPair("pool", $0)], value: value($1)) })
         }

@@ -148,6 +148,9 @@ final class ServiceMetrics: Sendable {
     /// By the name of a use case, or `unknownUseCase`.
     let queries = CombinedCounters<String>()
 
+    /// By the tier of the key.
+    let tokensIssued = CombinedCounters<String>()
+
     let connectionsAccepted = Counter()
     let connectionsOpen = Gauge()
     let acceptPauses = LabelledInstruments<AcceptPause, Counter> { Counter() }

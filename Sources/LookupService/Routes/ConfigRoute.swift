@@ -14,7 +14,7 @@ extension LookupService {
         guard request.existingConfigIds.isEmpty || request.existingConfigIds.count == request.usecases.count else {
             throw .invalidExistingIDs
         }
-        let wanted = try Self.wanted(request, snapshot: snapshot)
+        let wanted = try Self.wanted(request, snapshot: snapshot, names: names(for: call))
         let system = ClientSystem(userAgent: call.request.fields["user-agent"])
         // Checked for all before the store is asked: the answer is whole or not at all.
         for item in wanted where !system.understandsNewestForm && !item.isHeldByDevice && item.useCase.wire.older == nil {
@@ -38,32 +38,40 @@ extension LookupService {
 
     /// A use case asked for, once, in the order of the request.
     struct WantedConfiguration: Sendable {
+        /// The name that it was asked for by.
+        var name: String
         var useCase: ServedUseCase
         /// The device named the id that is current.
         var isHeldByDevice: Bool
     }
 
-    /// Pairs names and ids by position; a name that comes again is not answered again. No name means all.
+    /// Pairs names and ids by position; a name that comes again is not answered again. No name means all that the tier may see.
     static func wanted(
-        _ request: ConfigRequest, snapshot: ServiceSnapshot
+        _ request: ConfigRequest, snapshot: ServiceSnapshot, names: UseCaseNames = .all
     ) throws(ServiceFailure) -> [WantedConfiguration] {
-        if request.usecases.isEmpty {
-            return snapshot.current.values.sorted { $0.name < $1.name }.map {
-                WantedConfiguration(useCase: $0, isHeldByDevice: false)
-            }
-        }
+        if request.usecases.isEmpty { return configurations(of: names, in: snapshot) }
         var seen: Set<String> = []
         var wanted: [WantedConfiguration] = []
         for (index, name) in request.usecases.enumerated() {
-            guard let useCase = snapshot.current[name] else { throw .unknownUseCaseInConfig }
+            guard let useCase = names.hosted(name).flatMap({ snapshot.current[$0] }) else { throw .unknownUseCaseInConfig }
             guard seen.insert(name).inserted else { continue }
             let held = request.existingConfigIds.isEmpty ? [] : request.existingConfigIds[index]
             wanted.append(
                 WantedConfiguration(
-                    useCase: useCase, isHeldByDevice: held.elementsEqual(useCase.parameters.configurationID)))
+                    name: name, useCase: useCase, isHeldByDevice: held.elementsEqual(useCase.parameters.configurationID)))
         }
         return wanted
     }
+
+    /// Every configuration that there is under these names, by name.
+    static func configurations(of names: UseCaseNames, in snapshot: ServiceSnapshot) -> [WantedConfiguration] {
+        names.pairs(of: snapshot.current.keys.sorted()).compactMap { asked, hosted in
+            snapshot.current[hosted].map { WantedConfiguration(name: asked, useCase: $0, isHeldByDevice: false) }
+        }
+    }
+
+    /// The names under which the payer of a request finds use cases.
+    func names(for call: ServiceCall) -> UseCaseNames { call.tier.flatMap { privacyPass?.tiers[$0] } ?? .all }
 
     /// The serialised `ConfigResponse`, put together from the bytes that were made when the version was loaded.
     private func configAnswer(
@@ -71,11 +79,11 @@ extension LookupService {
     ) throws(StateStoreError) -> [UInt8] {
         var writer = ProtobufWriter()
         let reuse = Config(reuseExistingConfig: true).encoded()
-        for item in wanted.sorted(by: { $0.useCase.name < $1.useCase.name }) {
+        for item in wanted.sorted(by: { $0.name < $1.name }) {
             let wire = item.useCase.wire
             let config = item.isHeldByDevice ? reuse : newest ? wire.newest : wire.older ?? wire.newest
             writer.delimited(field: 1) { entry in
-                entry.string(item.useCase.name, field: 1)
+                entry.string(item.name, field: 1)
                 entry.presentBytes(config[...], field: 2)
             }
         }
@@ -99,11 +107,14 @@ extension LookupService {
         }
     }
 
-    /// Puts work into a line; answers for it when the line does not take it, and when its time is over before it has answered
-    /// itself.
+    /// Puts work into a line, after the request's token was spent; answers for it when the line does not take it, and when its
+    /// time is over before it has answered itself. A token is not spent for work that the line has no room for.
     func enqueue(_ work: WorkItem, on pool: WorkPool, for call: ServiceCall, within time: Duration) {
-        if let refusal = pool.submit(work) { return call.refuse(refusal) }
+        if let refusal = pool.refusal(for: work) { return call.refuse(refusal) }
         deadlines.expire(call, at: call.request.receivedAt.advanced(by: time))
+        call.spend {
+            if let refusal = pool.submit(work) { call.refuse(refusal) }
+        }
     }
 
     /// Logs an error of the store: its text holds paths, codes and numbers only.

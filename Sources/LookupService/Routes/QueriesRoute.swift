@@ -9,14 +9,15 @@ extension LookupService {
         let message = try Self.decode(Requests.self, call.request.body)
         guard (1...options.queriesPerRequest).contains(message.requests.count) else { throw .invalidRequest }
         var queries: [AcceptedQuery] = []
+        let names = names(for: call)
         for request in message.requests {
             // OPRF belongs to symmetric use cases, of which there are none.
             guard case .pir(let query) = request.kind else { throw .invalidRequest }
-            guard let versions = snapshot.answering[request.usecase] else {
+            guard let name = names.hosted(request.usecase), let versions = snapshot.answering[name] else {
                 metrics.queries.add(to: ServiceMetrics.unknownUseCase)
                 throw .unknownUseCaseInQuery
             }
-            metrics.queries.add(to: request.usecase)
+            metrics.queries.add(to: name)
             guard query.shardId == nil else { throw .notSupported }
             guard let useCase = versions[Array(query.configurationHash)] else { throw .configurationGone }
             queries.append(AcceptedQuery(useCase: useCase, request: query))

@@ -71,6 +71,8 @@ final class QueryBatch: Sendable {
                 compute(ready, workers: 1, threads: 1 + service.computing.idleThreads)
             }
         } catch {
+            // Neither is the client's mistake, nor was anything computed: it may try again with the same token.
+            if error == .evaluationKeyNotFound || error.status == 503 { call.giveBack() }
             call.refuse(error)
         }
     }

@@ -40,6 +40,7 @@ extension RouteName {
     var role: ServiceRole? {
         switch self {
         case .config, .key, .queries: .service
+        case .issuerDirectory, .userTokenKey, .issue: .issuer
         case .unknown: nil
         }
     }

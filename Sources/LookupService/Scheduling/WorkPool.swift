@@ -97,6 +97,18 @@ final class WorkPool: Sendable {
         }
     }
 
+    /// Why the line would not take the work at this moment; nil: it would.
+    func refusal(for item: WorkItem) -> WorkRefusal? {
+        state.withLock { state in
+            guard state.idle.isEmpty else { return nil }
+            let left = item.deadline.map { ContinuousClock.now.duration(to: $0).seconds }
+            // Tried on a copy, which shares all lanes that the trial does not touch.
+            var line = state.line
+            guard case .refused(let reason) = line.add(item, running: state.running, left: left) else { return nil }
+            return state.refusal(reason)
+        }
+    }
+
     /// Starts the work, or puts it into the line. Gives a refusal, with neither `run` nor `refuse` called, when the line cannot
     /// take it; nil when it was taken.
     @discardableResult func submit(_ item: WorkItem) -> WorkRefusal? {

@@ -52,22 +52,8 @@ struct ServiceUnderTest {
         _ path: String, _ body: [UInt8] = [], method: String = "POST", fields: HTTPFields = Self.fields,
         cancellation: HTTPCancellation = HTTPCancellation()
     ) -> HTTPResponse {
-        let request = HTTPRequest(method: method, path: path, fields: fields, body: body, cancellation: cancellation)
-        switch service.begin(request.head) {
-        case .respond(let response): return response
-        case .readBody(let limit):
-            guard body.count <= limit else { return HTTPResponse(status: 413) }
-            let answer = Mutex<HTTPResponse?>(nil)
-            let done = DispatchSemaphore(value: 0)
-            service.handle(
-                request,
-                reply: HTTPReply { response in
-                    answer.withLock { $0 = response }
-                    done.signal()
-                })
-            done.wait()
-            return answer.withLock { $0 } ?? HTTPResponse(status: 599)
-        }
+        service.answer(
+            HTTPRequest(method: method, path: path, fields: fields, body: body, cancellation: cancellation))
     }
 
     func call(_ path: String, _ message: some ProtobufMessage, fields: HTTPFields = Self.fields) -> HTTPResponse {
@@ -122,3 +108,24 @@ struct TestDevice {
 }
 
 struct NoReply: Error {}
+
+extension LookupService {
+    /// Answers a request as behind the HTTP front, and waits for it.
+    func answer(_ request: HTTPRequest) -> HTTPResponse {
+        switch begin(request.head) {
+        case .respond(let response): return response
+        case .readBody(let limit):
+            guard request.body.count <= limit else { return HTTPResponse(status: 413) }
+            let answer = Mutex<HTTPResponse?>(nil)
+            let done = DispatchSemaphore(value: 0)
+            handle(
+                request,
+                reply: HTTPReply { response in
+                    answer.withLock { $0 = response }
+                    done.signal()
+                })
+            done.wait()
+            return answer.withLock { $0 } ?? HTTPResponse(status: 599)
+        }
+    }
+}
