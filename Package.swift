@@ -47,6 +47,7 @@ let package = Package(
         .target(
             name: "KeywordPIR", dependencies: ["BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"]),
         .target(name: "PrivacyPass", dependencies: ["Cryptography"]),
+        .target(name: "ObliviousHTTP", dependencies: ["Cryptography"]),
         .target(name: "HTTPCore", dependencies: ["COpenSSL", "CNghttp2", "CLinux"]),
 
         // Third floor.
@@ -113,6 +114,7 @@ let package = Package(
             name: "KeywordPIRTests",
             dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"], exclude: ["Vectors"]),
         .testTarget(name: "PrivacyPassTests", dependencies: ["PrivacyPass", "Cryptography"], exclude: ["Vectors"]),
+        .testTarget(name: "ObliviousHTTPTests", dependencies: ["ObliviousHTTP", "Cryptography"], exclude: ["Vectors"]),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore", "TestCertificates"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTPClient", "HTTPCore", "TestCertificates"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTPCore", "TestCertificates"]),

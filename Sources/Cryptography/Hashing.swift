@@ -8,6 +8,10 @@ public enum CryptographyError: Error, Sendable, Equatable {
     case libraryFailure(String)
     /// A seed or key has another length than the operation needs.
     case badLength(expected: Int, got: Int)
+    /// A ciphertext does not belong to the key, the nonce and the data that go with it.
+    case openingFailed
+    /// A public key with which every shared secret is zero.
+    case lowOrderPoint
 }
 
 /// SHA-256 digests. One value holds one libcrypto context and may be used again and again; not shared between threads.

@@ -1,0 +1,168 @@
+// Writing Binary HTTP (RFC 9292 3; service.md 3.6). What breaks the rules that a reader enforces is not written.
+
+/// The form in which a message is written.
+public struct BinaryEncoding: Sendable, Equatable {
+    /// How the ends of sections and content are marked.
+    public enum Framing: Sendable, Equatable {
+        /// By a length in front.
+        case knownLength
+        /// By a terminator behind; the content comes in chunks of at most so many bytes.
+        case indeterminateLength(chunk: Int)
+    }
+
+    /// The framing.
+    public var framing: Framing
+    /// Zeros are put behind the message until its length is a multiple of this; 1 for no padding.
+    public var paddingMultiple: Int
+    /// Whether empty parts at the end are left out. Some decoders refuse that.
+    public var isTruncated: Bool
+    /// Whether a message with content gets the field `content-length`, if it has none.
+    public var addsContentLength: Bool
+
+    /// The form that every decoder reads: known length, every section present, no padding, `content-length` added.
+    public init(
+        framing: Framing = .knownLength, paddingMultiple: Int = 1, isTruncated: Bool = false, addsContentLength: Bool = true
+    ) {
+        self.framing = framing
+        self.paddingMultiple = max(1, paddingMultiple)
+        self.isTruncated = isTruncated
+        self.addsContentLength = addsContentLength
+    }
+}
+
+extension BinaryRequest {
+    /// The message in bytes.
+    ///
+    /// Throws `BinaryHTTPError`; its offset is a place in what would have been written.
+    public func encoded(_ encoding: BinaryEncoding = BinaryEncoding()) throws(BinaryHTTPError) -> [UInt8] {
+        var writer = BinaryWriter(encoding, room: content.count)
+        writer.framing(isResponse: false)
+        for (part, text) in [
+            (ControlPart.method, method), (.scheme, scheme), (.authority, authority), (.path, path),
+        ] {
+            try writer.control(part, text)
+        }
+        return try writer.rest(fields, content, trailers, isResponse: false)
+    }
+}
+
+extension BinaryResponse {
+    /// The message in bytes.
+    ///
+    /// Throws `BinaryHTTPError`; its offset is a place in what would have been written.
+    public func encoded(_ encoding: BinaryEncoding = BinaryEncoding()) throws(BinaryHTTPError) -> [UInt8] {
+        var writer = BinaryWriter(encoding, room: content.count)
+        writer.framing(isResponse: true)
+        for response in informational {
+            try writer.status(response.status, in: 100...199)
+            try writer.informational(response.fields)
+        }
+        try writer.status(status, in: 200...599)
+        return try writer.rest(fields, content, trailers, isResponse: true)
+    }
+}
+
+/// Writes one message from its start to its end.
+private struct BinaryWriter {
+    private let encoding: BinaryEncoding
+    private var rules: BinaryFieldRules
+    private var bytes: [UInt8] = []
+
+    init(_ encoding: BinaryEncoding, room: Int) {
+        self.encoding = encoding
+        var limits = BinaryHTTPLimits()
+        limits.fieldCount = .max
+        limits.fieldBytes = .max
+        limits.isStrict = true
+        rules = BinaryFieldRules(limits)
+        bytes.reserveCapacity(room + 1024)
+    }
+
+    private func failure(_ reason: BinaryHTTPError.Reason) -> BinaryHTTPError {
+        BinaryHTTPError(reason: reason, offset: bytes.count)
+    }
+
+    private mutating func append(_ part: ArraySlice<UInt8>) {
+        VariableLengthInteger.append(part.count, to: &bytes)
+        bytes += part
+    }
+
+    mutating func framing(isResponse: Bool) {
+        bytes.append((isResponse ? 1 : 0) + (encoding.framing == .knownLength ? 0 : 2))
+    }
+
+    mutating func control(_ part: ControlPart, _ text: String) throws(BinaryHTTPError) {
+        guard let bytes = ObliviousHTTP.bytes(text) else { throw failure(.notBytes) }
+        if let flaw = part.flaw(bytes[...]) { throw failure(flaw) }
+        append(bytes[...])
+    }
+
+    mutating func status(_ status: Int, in range: ClosedRange<Int>) throws(BinaryHTTPError) {
+        guard range.contains(status) else { throw failure(.badStatus) }
+        VariableLengthInteger.append(status, to: &bytes)
+    }
+
+    mutating func informational(_ fields: [BinaryField]) throws(BinaryHTTPError) {
+        rules.beginNextResponse()
+        section(try lines(fields, .informational))
+        rules.beginNextResponse()
+    }
+
+    private mutating func lines(_ fields: [BinaryField], _ section: BinaryFieldRules.Section) throws(BinaryHTTPError)
+        -> [UInt8]
+    {
+        var lines: [UInt8] = []
+        for field in fields {
+            guard let name = ObliviousHTTP.bytes(field.name), let value = ObliviousHTTP.bytes(field.value) else {
+                throw failure(.notBytes)
+            }
+            _ = try rules.admit(name: name[...], value: value[...], in: section, at: bytes.count + lines.count)
+            for part in [name, value] {
+                VariableLengthInteger.append(part.count, to: &lines)
+                lines += part
+            }
+        }
+        return lines
+    }
+
+    private mutating func section(_ lines: [UInt8]) {
+        if encoding.framing == .knownLength {
+            append(lines[...])
+        } else {
+            bytes += lines
+            bytes.append(0)
+        }
+    }
+
+    /// Everything behind the control data.
+    mutating func rest(_ fields: [BinaryField], _ content: ArraySlice<UInt8>, _ trailers: [BinaryField], isResponse: Bool)
+        throws(BinaryHTTPError) -> [UInt8]
+    {
+        var header = try lines(fields, .header)
+        try rules.check(contentLength: content.count, isResponse: isResponse)
+        if encoding.addsContentLength, !content.isEmpty, !rules.hasContentLength {
+            header += try lines([BinaryField("content-length", "\(content.count)")], .header)
+        }
+        let trailer = try lines(trailers, .trailer)
+        let parts = encoding.isTruncated ? (trailer.isEmpty ? (content.isEmpty ? (header.isEmpty ? 0 : 1) : 2) : 3) : 3
+        if parts > 0 { section(header) }
+        if parts > 1 { self.content(content) }
+        if parts > 2 { section(trailer) }
+        let excess = bytes.count % encoding.paddingMultiple
+        if excess > 0 { bytes += repeatElement(0, count: encoding.paddingMultiple - excess) }
+        return bytes
+    }
+
+    private mutating func content(_ content: ArraySlice<UInt8>) {
+        switch encoding.framing {
+        case .knownLength: append(content)
+        case .indeterminateLength(let chunk):
+            var rest = content
+            while !rest.isEmpty {
+                append(rest.prefix(max(1, chunk)))
+                rest = rest.dropFirst(max(1, chunk))
+            }
+            bytes.append(0)
+        }
+    }
+}
