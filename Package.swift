@@ -93,9 +93,12 @@ let package = Package(
         // The readers of hostile bytes with what must hold for any input: the fuzzer and a replay test run them.
         .target(
             name: "HostileInput",
-            dependencies: ["CallerDirectory", "HTTPCore", "KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf"],
+            dependencies: [
+                "CallerDirectory", "HTTPCore", "ObliviousHTTP", "KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf",
+                "Cryptography",
+            ],
             path: "Fuzzing/HostileInput"),
-        .testTarget(name: "HostileInputTests", dependencies: ["HostileInput", "HTTPCore"]),
+        .testTarget(name: "HostileInputTests", dependencies: ["HostileInput", "HTTPCore", "ObliviousHTTP"]),
 
         // What several test targets share.
         .target(name: "TestCertificates", path: "Tests/Support/TestCertificates"),

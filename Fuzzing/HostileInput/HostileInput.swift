@@ -33,6 +33,10 @@ public enum HostileInput: String, CaseIterable, Sendable {
     case json5
     /// Files of callers, CSV and JSON Lines.
     case callerFile = "caller-file"
+    /// Messages of Binary HTTP.
+    case binaryHTTP = "binary-http"
+    /// What a gateway gets from a relay, and lists of key configurations.
+    case encapsulatedRequest = "encapsulated-request"
 
     /// Well-formed inputs, to begin with where there is no corpus; none where text is easily found from a dictionary.
     public var examples: [[UInt8]] {
@@ -43,6 +47,8 @@ public enum HostileInput: String, CaseIterable, Sendable {
         case .protobufText: SchemaExamples.text
         case .lookupMessages: SchemaExamples.lookupMessages
         case .encryptedQuery: EncryptedQueryInput.examples
+        case .binaryHTTP: BinaryHTTPInput.examples
+        case .encapsulatedRequest: EncapsulatedRequestInput.examples
         }
     }
 
@@ -59,6 +65,8 @@ public enum HostileInput: String, CaseIterable, Sendable {
         case .publishedConfiguration: PublishedConfigurationInput.judge(input)
         case .json5: JSON5Input.judge(input)
         case .callerFile: CallerFileInput.judge(input)
+        case .binaryHTTP: BinaryHTTPInput.judge(input)
+        case .encapsulatedRequest: EncapsulatedRequestInput.judge(input)
         }
     }
 }

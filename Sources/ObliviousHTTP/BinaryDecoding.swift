@@ -95,7 +95,7 @@ struct BinaryReader {
         guard length <= part.limit(limits) else { throw start.failure(part.tooLong) }
         let bytes = take(length)
         if let flaw = part.flaw(bytes) { throw start.failure(flaw) }
-        return text(bytes)
+        return String(byteText: bytes)
     }
 
     mutating func status() throws(BinaryHTTPError) -> Int {

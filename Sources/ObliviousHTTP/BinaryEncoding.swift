@@ -92,7 +92,7 @@ private struct BinaryWriter {
     }
 
     mutating func control(_ part: ControlPart, _ text: String) throws(BinaryHTTPError) {
-        guard let bytes = ObliviousHTTP.bytes(text) else { throw failure(.notBytes) }
+        guard let bytes = text.textBytes else { throw failure(.notBytes) }
         if let flaw = part.flaw(bytes[...]) { throw failure(flaw) }
         append(bytes[...])
     }
@@ -113,7 +113,7 @@ private struct BinaryWriter {
     {
         var lines: [UInt8] = []
         for field in fields {
-            guard let name = ObliviousHTTP.bytes(field.name), let value = ObliviousHTTP.bytes(field.value) else {
+            guard let name = field.name.textBytes, let value = field.value.textBytes else {
                 throw failure(.notBytes)
             }
             _ = try rules.admit(name: name[...], value: value[...], in: section, at: bytes.count + lines.count)

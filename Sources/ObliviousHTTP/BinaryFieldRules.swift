@@ -34,7 +34,7 @@ struct BinaryFieldRules: Sendable {
             name = name.map { isUpperCase($0) ? $0 | 0x20 : $0 }[...]
         }
         guard value.allSatisfy(isValueByte), !isBlank(value.first), !isBlank(value.last) else { throw fail(.badFieldValue) }
-        let field = BinaryField(text(name), text(value))
+        let field = BinaryField(String(byteText: name), String(byteText: value))
         switch field.name {
         case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade": throw fail(.connectionField)
         case "te":

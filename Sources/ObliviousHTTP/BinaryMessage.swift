@@ -185,21 +185,26 @@ public struct BinaryHTTPError: Error, Sendable, Equatable, CustomStringConvertib
     public var description: String { "byte \(offset): \(reason.rawValue)" }
 }
 
-/// The text whose scalars are the bytes.
-func text(_ bytes: ArraySlice<UInt8>) -> String {
-    if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
-    var text = String.UnicodeScalarView()
-    text.append(contentsOf: bytes.lazy.map { Unicode.Scalar($0) })
-    return String(text)
-}
-
-/// The bytes for which the text's scalars stand; nil if one stands for none.
-func bytes(_ text: String) -> [UInt8]? {
-    if text.utf8.allSatisfy({ $0 < 0x80 }) { return Array(text.utf8) }
-    var bytes: [UInt8] = []
-    for scalar in text.unicodeScalars {
-        guard let byte = UInt8(exactly: scalar.value) else { return nil }
-        bytes.append(byte)
+extension String {
+    /// The text whose scalars are the bytes.
+    init(byteText bytes: ArraySlice<UInt8>) {
+        if bytes.allSatisfy({ $0 < 0x80 }) {
+            self.init(decoding: bytes, as: UTF8.self)
+        } else {
+            var scalars = UnicodeScalarView()
+            scalars.append(contentsOf: bytes.lazy.map { Unicode.Scalar($0) })
+            self.init(scalars)
+        }
     }
-    return bytes
+
+    /// The bytes for which the scalars stand; nil if one stands for none.
+    var textBytes: [UInt8]? {
+        if utf8.allSatisfy({ $0 < 0x80 }) { return Array(utf8) }
+        var bytes: [UInt8] = []
+        for scalar in unicodeScalars {
+            guard let byte = UInt8(exactly: scalar.value) else { return nil }
+            bytes.append(byte)
+        }
+        return bytes
+    }
 }

@@ -2,6 +2,7 @@
 
 import Foundation
 import HTTPCore
+import ObliviousHTTP
 import Testing
 
 @testable import HostileInput
@@ -54,6 +55,15 @@ import Testing
         ],
         .publishedConfiguration: ["parameters", "engine", "protobuf error", "PIR error", "parameter error"],
         .json5: ["JSON5", "JSON", "refused", "configuration", "no configuration"],
+        .binaryHTTP: Set(
+            BinaryHTTPError.Reason.allCases.filter { $0 != .notBytes }.map { "error \($0)" }
+        ).union(["request", "response", "informational", "content", "trailers", "padding"]),
+        .encapsulatedRequest: [
+            "whole: opened", "whole: malformed", "whole: unknownKey", "whole: unsupportedSuite", "whole: cannotOpen",
+            "chunked: opened", "chunked: malformed", "chunked: unknownKey", "chunked: unsupportedSuite", "chunked: cannotOpen",
+            "chunked: tooLarge", "chunked: truncated", "list: read", "list: refused", "list: skipped", "damage: none",
+            "damage: noticed",
+        ],
         .callerFile: ["record", "malformed record", "caller", "row refused", "header refused"],
     ]
 

@@ -6,42 +6,42 @@ import Testing
 @testable import ObliviousHTTP
 
 struct ExchangeVector: Decodable, Sendable {
-    var key_id: UInt8
-    var aead_id: UInt16
+    var keyId: UInt8
+    var aeadId: UInt16
     var skR: HexBytes
-    var key_config: HexBytes
+    var keyConfig: HexBytes
     var request: HexBytes
     var skE: HexBytes
     var info: HexBytes
-    var encapsulated_request: HexBytes
+    var encapsulatedRequest: HexBytes
     var response: HexBytes
-    var response_nonce: HexBytes
-    var aead_nonce: HexBytes
-    var encapsulated_response: HexBytes
+    var responseNonce: HexBytes
+    var aeadNonce: HexBytes
+    var encapsulatedResponse: HexBytes
 
-    var aead: HPKEAEAD { get throws { try #require(HPKEAEAD(rawValue: aead_id)) } }
+    var aead: HPKEAEAD { get throws { try #require(HPKEAEAD(rawValue: aeadId)) } }
 
     func gatewayKey() throws -> GatewayKey {
-        let configuration = try #require(try KeyConfiguration.decode(key_config.bytes))
+        let configuration = try #require(try KeyConfiguration.decode(keyConfig.bytes))
         let aeads = configuration.algorithms.compactMap(\.known)
-        let key = try GatewayKey(id: key_id, privateKey: X25519PrivateKey(rawBytes: skR.secret), aeads: aeads)
-        #expect(key.configuration == configuration && configuration.encoded == key_config.bytes)
+        let key = try GatewayKey(id: keyId, privateKey: X25519PrivateKey(rawBytes: skR.secret), aeads: aeads)
+        #expect(key.configuration == configuration && configuration.encoded == keyConfig.bytes)
         return key
     }
 }
 
 struct ChunkedVector: Decodable, Sendable {
-    var key_id: UInt8
+    var keyId: UInt8
     var skR: HexBytes
-    var key_config: HexBytes
+    var keyConfig: HexBytes
     var request: HexBytes
     var skE: HexBytes
-    var encapsulated_request: [HexBytes]
+    var encapsulatedRequest: [HexBytes]
     var response: HexBytes
-    var response_nonce: HexBytes
-    var encapsulated_response: [HexBytes]
-    var request_chunks: [HexBytes]
-    var response_chunks: [HexBytes]
+    var responseNonce: HexBytes
+    var encapsulatedResponse: [HexBytes]
+    var requestChunks: [HexBytes]
+    var responseChunks: [HexBytes]
 }
 
 @Suite struct EncapsulationVectorTests {
@@ -56,12 +56,12 @@ struct ChunkedVector: Decodable, Sendable {
 
             let sealed = try key.configuration.encapsulate(
                 vector.request.bytes, aead: vector.aead, ephemeral: X25519PrivateKey(rawBytes: vector.skE.secret))
-            #expect(sealed.bytes == vector.encapsulated_request.bytes)
+            #expect(sealed.bytes == vector.encapsulatedRequest.bytes)
 
-            let opened = try keys.open(vector.encapsulated_request.bytes)
+            let opened = try keys.open(vector.encapsulatedRequest.bytes)
             #expect(opened.plaintext.elementsEqual(vector.request.bytes) && opened.keyID == key.id)
-            let answer = try opened.responseSealer.seal(vector.response.bytes, responseNonce: vector.response_nonce.bytes)
-            #expect(answer == vector.encapsulated_response.bytes)
+            let answer = try opened.responseSealer.seal(vector.response.bytes, responseNonce: vector.responseNonce.bytes)
+            #expect(answer == vector.encapsulatedResponse.bytes)
             #expect(answer.count == vector.response.bytes.count + opened.responseSealer.overhead)
             #expect(try sealed.responseOpener.open(answer).elementsEqual(vector.response.bytes))
 
@@ -74,19 +74,19 @@ struct ChunkedVector: Decodable, Sendable {
     @Test func chunkedExchange() throws {
         let vector = try #require(
             try VectorFiles.json("ohttp/chunked-ohttp-08.json", as: VectorList<ChunkedVector>.self).vectors.first)
-        let configuration = try #require(try KeyConfiguration.decode(vector.key_config.bytes))
+        let configuration = try #require(try KeyConfiguration.decode(vector.keyConfig.bytes))
         let key = try GatewayKey(
-            id: vector.key_id, privateKey: X25519PrivateKey(rawBytes: vector.skR.secret),
+            id: vector.keyId, privateKey: X25519PrivateKey(rawBytes: vector.skR.secret),
             aeads: configuration.algorithms.compactMap(\.known))
         #expect(key.configuration == configuration)
 
         var sealer = try configuration.encapsulateChunked(
             aead: .aes128GCM, ephemeral: X25519PrivateKey(rawBytes: vector.skE.secret))
         var sent: [UInt8] = []
-        for (i, chunk) in vector.request_chunks.enumerated() {
-            sent += try sealer.seal(chunk.bytes[...], isFinal: i == vector.request_chunks.count - 1)
+        for (i, chunk) in vector.requestChunks.enumerated() {
+            sent += try sealer.seal(chunk.bytes[...], isFinal: i == vector.requestChunks.count - 1)
         }
-        let body = vector.encapsulated_request.flatMap(\.bytes)
+        let body = vector.encapsulatedRequest.flatMap(\.bytes)
         #expect(sent == body)
 
         var opener = ChunkedRequestOpener(keys: try GatewayKeySet([key]))
@@ -96,12 +96,12 @@ struct ChunkedVector: Decodable, Sendable {
         #expect(request == vector.request.bytes && opener.keyID == key.id)
 
         let secret = try #require(try opener.exchangeSecret())
-        var answerSealer = try ChunkedResponseSealer(secret, responseNonce: vector.response_nonce.bytes)
+        var answerSealer = try ChunkedResponseSealer(secret, responseNonce: vector.responseNonce.bytes)
         var answer: [UInt8] = []
-        for (i, chunk) in vector.response_chunks.enumerated() {
-            answer += try answerSealer.seal(chunk.bytes[...], isFinal: i == vector.response_chunks.count - 1)
+        for (i, chunk) in vector.responseChunks.enumerated() {
+            answer += try answerSealer.seal(chunk.bytes[...], isFinal: i == vector.responseChunks.count - 1)
         }
-        #expect(answer == vector.encapsulated_response.flatMap(\.bytes))
+        #expect(answer == vector.encapsulatedResponse.flatMap(\.bytes))
 
         var answerOpener = sealer.responseOpener()
         var response = try answerOpener.append(answer[...])

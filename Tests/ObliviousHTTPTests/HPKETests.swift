@@ -15,12 +15,17 @@ struct HPKEVector: Decodable, Sendable {
     }
 
     struct Export: Decodable, Sendable {
-        var exporter_context: HexBytes
-        var L: Int
-        var exported_value: HexBytes
+        var exporterContext: HexBytes
+        var length: Int
+        var exportedValue: HexBytes
+
+        enum CodingKeys: String, CodingKey {
+            case exporterContext, exportedValue
+            case length = "L"
+        }
     }
 
-    var aead_id: UInt16
+    var aeadId: UInt16
     var info: HexBytes
     var ikmR: HexBytes
     var ikmE: HexBytes
@@ -29,9 +34,9 @@ struct HPKEVector: Decodable, Sendable {
     var pkRm: HexBytes
     var pkEm: HexBytes
     var enc: HexBytes
-    var shared_secret: HexBytes
-    var base_nonce: HexBytes
-    var exporter_secret: HexBytes
+    var sharedSecret: HexBytes
+    var baseNonce: HexBytes
+    var exporterSecret: HexBytes
     var encryptions: [Encryption]
     var exports: [Export]
 
@@ -42,7 +47,7 @@ struct HPKEVector: Decodable, Sendable {
 
 @Suite struct HPKETests {
     @Test func thereIsAVectorForEveryAEAD() throws {
-        #expect(try Set(HPKEVector.all().map(\.aead_id)) == Set(HPKEAEAD.allCases.map(\.rawValue)))
+        #expect(try Set(HPKEVector.all().map(\.aeadId)) == Set(HPKEAEAD.allCases.map(\.rawValue)))
     }
 
     @Test func keysFollowFromTheirMaterial() throws {
@@ -56,19 +61,19 @@ struct HPKEVector: Decodable, Sendable {
 
     @Test func bothSidesFollowTheVectors() throws {
         for vector in try HPKEVector.all() {
-            let aead = try #require(HPKEAEAD(rawValue: vector.aead_id))
+            let aead = try #require(HPKEAEAD(rawValue: vector.aeadId))
             let privateKey = try X25519PrivateKey(rawBytes: vector.skRm.secret)
             let ephemeral = try X25519PrivateKey(rawBytes: vector.skEm.secret)
             var sender = try HPKESender(to: vector.pkRm.bytes, aead: aead, info: vector.info.bytes, ephemeral: ephemeral)
             #expect(sender.encapsulatedKey == vector.enc.bytes)
             var receiver = try HPKEReceiver(
                 encapsulatedKey: vector.enc.bytes[...], privateKey: privateKey, aead: aead, info: vector.info.bytes)
-            #expect(receiver.schedule.exporterSecret == vector.exporter_secret.secret)
-            #expect(receiver.schedule.nonces.base == vector.base_nonce.bytes)
+            #expect(receiver.schedule.exporterSecret == vector.exporterSecret.secret)
+            #expect(receiver.schedule.nonces.base == vector.baseNonce.bytes)
             let secret = try privateKey.sharedSecret(with: vector.enc.bytes)
             #expect(
                 try KEMSecret.shared(secret, encapsulatedKey: vector.enc.bytes, recipient: vector.pkRm.bytes)
-                    == vector.shared_secret.secret)
+                    == vector.sharedSecret.secret)
 
             var expected = Dictionary(uniqueKeysWithValues: vector.encryptions.map { ($0.seq, $0) })
             let plaintext = try #require(vector.encryptions.first).pt.bytes[...]
@@ -86,9 +91,9 @@ struct HPKEVector: Decodable, Sendable {
             #expect(expected.isEmpty)
 
             for export in vector.exports {
-                let value = try sender.export(export.exporter_context.bytes, count: export.L)
-                #expect(value == export.exported_value.secret)
-                #expect(try receiver.export(export.exporter_context.bytes, count: export.L) == value)
+                let value = try sender.export(export.exporterContext.bytes, count: export.length)
+                #expect(value == export.exportedValue.secret)
+                #expect(try receiver.export(export.exporterContext.bytes, count: export.length) == value)
             }
         }
     }

@@ -33,6 +33,8 @@ enum VectorFiles {
     static func bytes(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: #require(find(path), "\(path)"))) }
 
     static func json<T: Decodable>(_ path: String, as: T.Type = T.self) throws -> T {
-        try JSONDecoder().decode(T.self, from: Data(bytes(path)))
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(T.self, from: Data(bytes(path)))
     }
 }

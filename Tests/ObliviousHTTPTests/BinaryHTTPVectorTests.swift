@@ -1,0 +1,148 @@
+// Binary HTTP against RFC 9292's examples and the lists of what must be read and what must not.
+
+import Testing
+
+@testable import ObliviousHTTP
+
+/// A decoded message as the vector files write it.
+struct DecodedMessage: Decodable, Sendable, Equatable {
+    struct Informational: Decodable, Sendable, Equatable {
+        var status: Int
+        var fields: [[String]]
+    }
+
+    var framing: Int
+    var method: String?
+    var scheme: String?
+    var authority: String?
+    var path: String?
+    var status: Int?
+    var informational: [Informational]?
+    var fields: [[String]]
+    var contentHex: HexBytes
+    var trailers: [[String]]
+    var padding: Int
+
+    var isRequest: Bool { framing % 2 == 0 }
+}
+
+struct BinaryVector: Decodable, Sendable {
+    var name: String
+    var message: HexBytes
+    var decoded: DecodedMessage?
+    var kind: String?
+}
+
+struct BinaryVariants: Decodable, Sendable {
+    var accept: [BinaryVector]
+    var reject: [BinaryVector]
+}
+
+private func pairs(_ fields: [BinaryField]) -> [[String]] { fields.map { [$0.name, $0.value] } }
+
+@Suite struct BinaryHTTPVectorTests {
+    static let strict: BinaryHTTPLimits = {
+        var limits = BinaryHTTPLimits()
+        limits.isStrict = true
+        return limits
+    }()
+
+    static func accepted() throws -> [BinaryVector] {
+        try VectorFiles.json("bhttp/rfc9292.json", as: VectorList<BinaryVector>.self).vectors
+            + VectorFiles.json("bhttp/variants.json", as: BinaryVariants.self).accept
+    }
+
+    @Test func accepted() throws {
+        let vectors = try Self.accepted()
+        #expect(vectors.count > 10)
+        for vector in vectors {
+            let decoded = try #require(vector.decoded)
+            // At another place of another array: nothing may count from 0.
+            let moved = ([1, 2, 3] + vector.message.bytes)[3...]
+            if decoded.isRequest {
+                let request = try BinaryRequest(decoding: moved, limits: Self.strict)
+                #expect(request.method == decoded.method && request.scheme == decoded.scheme, "\(vector.name)")
+                #expect(request.authority == decoded.authority && request.path == decoded.path, "\(vector.name)")
+                #expect(
+                    pairs(request.fields) == decoded.fields && pairs(request.trailers) == decoded.trailers, "\(vector.name)")
+                #expect(request.content.elementsEqual(decoded.contentHex.bytes), "\(vector.name)")
+                #expect(throws: BinaryHTTPError(reason: .notAResponse, offset: 0)) { try BinaryResponse(decoding: moved) }
+            } else {
+                let response = try BinaryResponse(decoding: moved, limits: Self.strict)
+                #expect(response.status == decoded.status, "\(vector.name)")
+                #expect(
+                    response.informational.map { .init(status: $0.status, fields: pairs($0.fields)) } == decoded.informational,
+                    "\(vector.name)")
+                #expect(
+                    pairs(response.fields) == decoded.fields && pairs(response.trailers) == decoded.trailers, "\(vector.name)")
+                #expect(response.content.elementsEqual(decoded.contentHex.bytes), "\(vector.name)")
+                #expect(throws: BinaryHTTPError(reason: .notARequest, offset: 0)) { try BinaryRequest(decoding: moved) }
+            }
+        }
+    }
+
+    /// The RFC's messages come out again, byte for byte.
+    @Test func encodedAsPublished() throws {
+        for vector in try VectorFiles.json("bhttp/rfc9292.json", as: VectorList<BinaryVector>.self).vectors {
+            let decoded = try #require(vector.decoded)
+            var encoding = BinaryEncoding(addsContentLength: false)
+            // One of the examples has its content in two chunks, and they are not as long as each other; that one ends there.
+            if decoded.framing > 1 { encoding.framing = .indeterminateLength(chunk: 51) }
+            var bytes =
+                try decoded.isRequest
+                ? BinaryRequest(decoding: vector.message.bytes[...]).encoded(encoding)
+                : BinaryResponse(decoding: vector.message.bytes[...]).encoded(encoding)
+            bytes += [UInt8](repeating: 0, count: decoded.padding)
+            // Figure 13 leaves out the length of an empty section nowhere, but writes its trailers without padding.
+            #expect(bytes == vector.message.bytes, "\(vector.name)")
+        }
+    }
+
+    @Test func rejected() throws {
+        let vectors = try VectorFiles.json("bhttp/variants.json", as: BinaryVariants.self).reject
+        #expect(vectors.count > 20)
+        for vector in vectors {
+            let message = vector.message.bytes[...]
+            let isLenient = vector.kind == "lenient"
+            let request = Result { try BinaryRequest(decoding: message) }
+            #expect(((try? request.get()) != nil) == isLenient, "\(vector.name)")
+            #expect(throws: BinaryHTTPError.self, "\(vector.name)") {
+                try BinaryRequest(decoding: message, limits: Self.strict)
+            }
+            #expect(throws: BinaryHTTPError.self, "\(vector.name)") { try BinaryResponse(decoding: message) }
+            if isLenient {
+                #expect(try request.get().fields.allSatisfy { $0.name == $0.name.lowercased() })
+            } else if case .failure(let error as BinaryHTTPError) = request, vector.name.contains("status") == false {
+                #expect((0...message.count).contains(error.offset), "\(vector.name)")
+            }
+        }
+    }
+
+    /// A message may end behind a part when all behind it is empty, and nowhere else.
+    @Test func everyCut() throws {
+        for vector in try Self.accepted() {
+            let message = vector.message.bytes
+            let isRequest = try #require(vector.decoded).isRequest
+            func decoded(_ bytes: ArraySlice<UInt8>) -> (BinaryRequest?, BinaryResponse?) {
+                isRequest ? (try? BinaryRequest(decoding: bytes), nil) : (nil, try? BinaryResponse(decoding: bytes))
+            }
+            let whole = decoded(message[...])
+            for cut in 0..<message.count {
+                let (request, response) = decoded(message[..<cut])
+                guard request != nil || response != nil else { continue }
+                if request == whole.0 && response == whole.1 { continue }
+                // What was cut off must have been announced by nothing that is left: a section or more, from its start.
+                let isShorter =
+                    request.map { part in
+                        part.content.isEmpty && part.trailers.isEmpty
+                            || part.content == whole.0?.content && part.trailers.isEmpty
+                    }
+                    ?? response.map { part in
+                        part.content.isEmpty && part.trailers.isEmpty
+                            || part.content == whole.1?.content && part.trailers.isEmpty
+                    }
+                #expect(isShorter == true, "\(vector.name), \(cut) bytes")
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+// Oblivious HTTP with others on the other side (Tests/Oracles/ohttp_oracle.py): a client and a gateway on PyPI's `pyhpke`, and
+// requests of PyPI's `ohttpy`, a client in Rust with an HPKE and a Binary HTTP of its own.
+
+import Cryptography
+import Foundation
+import Testing
+
+@testable import ObliviousHTTP
+
+enum OHTTPOracle {
+    struct Job: Encodable {
+        var configuration = ""
+        var configurations = ""
+        var aead: UInt16 = 0
+        var chunked = false
+        var seed = ""
+        var request: Texts = .many([])
+        var response: Texts = .many([])
+        var privateKey = ""
+        var nonce = ""
+        var content = ""
+    }
+
+    /// One text or several: what is a body on one side is a list of parts on the other.
+    enum Texts: Encodable {
+        case one(String)
+        case many([String])
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .one(let text): try container.encode(text)
+            case .many(let texts): try container.encode(texts)
+            }
+        }
+    }
+
+    struct Reply: Decodable {
+        var body: [HexBytes]?
+        var plaintext: [HexBytes]?
+
+        var joinedBody: [UInt8] { (body ?? []).flatMap(\.bytes) }
+        var joinedPlaintext: [UInt8] { (plaintext ?? []).flatMap(\.bytes) }
+    }
+
+    struct Failure: Error {}
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    static let hasPyHPKE: Bool = (try? run("probe").status) == 0
+    static let hasOHTTPy: Bool = (try? run("probe-ohttpy").status) == 0
+
+    static func reply(_ command: String, _ job: Job) throws -> Reply {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        let (status, output) = try run(command, input: encoder.encode(job))
+        guard status == 0 else { throw Failure() }
+        return try JSONDecoder().decode(Reply.self, from: output)
+    }
+
+    private static func run(_ command: String, input: Data = Data()) throws -> (status: Int32, output: Data) {
+        let own = root.appending(path: ".build/oracle-venv/bin/python3").path
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [
+            FileManager.default.isExecutableFile(atPath: own) ? own : "python3",
+            root.appending(path: "Tests/Oracles/ohttp_oracle.py").path, command,
+        ]
+        // Files rather than pipes: nothing to deadlock on.
+        let folder = FileManager.default.temporaryDirectory.appending(path: "veilring-ohttp-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (inputFile, outputFile) = (folder.appending(path: "input"), folder.appending(path: "output"))
+        try input.write(to: inputFile)
+        try Data().write(to: outputFile)
+        process.standardInput = try FileHandle(forReadingFrom: inputFile)
+        process.standardOutput = try FileHandle(forWritingTo: outputFile)
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return (process.terminationStatus, try Data(contentsOf: outputFile))
+    }
+}
+
+@Suite struct IndependentPeerTests {
+    let request = BinaryRequest(
+        method: "POST", authority: "pir.example.org", path: "/queries", content: EncapsulationTests.message(30_000)[...])
+    let response = BinaryResponse(status: 200, content: EncapsulationTests.message(25_000)[...])
+
+    /// Uneven parts of a message.
+    func parts(_ message: [UInt8], isChunked: Bool) -> [[UInt8]] {
+        isChunked
+            ? [Array(message[..<1]), Array(message[1..<17_000]), Array(message[17_000...])]
+            : [message]
+    }
+
+    @Test(
+        .enabled(if: OHTTPOracle.hasPyHPKE, "PyPI's pyhpke is missing: scripts/setup"), arguments: HPKEAEAD.allCases,
+        [false, true])
+    func anothersClient(aead: HPKEAEAD, isChunked: Bool) throws {
+        let key = try GatewayKey(id: 77, privateKey: .generate())
+        let keys = try GatewayKeySet([key])
+        let message = try request.encoded()
+        var job = OHTTPOracle.Job(configuration: hex(key.configuration.encoded), aead: aead.rawValue, chunked: isChunked)
+        job.seed = hex(try SecretBytes.random(count: 32).exposed)
+        job.request = .many(parts(message, isChunked: isChunked).map { hex($0) })
+        let body = try OHTTPOracle.reply("request", job).joinedBody
+        let answer: [UInt8]
+        if isChunked {
+            var opener = ChunkedRequestOpener(keys: keys)
+            let plaintext = try opener.append(body[...]) + opener.finish()
+            #expect(plaintext == message)
+            var sealer = try opener.responseSealer()
+            answer = try sealer.seal(response.encoded()[...], isFinal: true)
+        } else {
+            let opened = try keys.open(body)
+            #expect(opened.plaintext.elementsEqual(message))
+            answer = try opened.responseSealer.seal(response.encoded())
+        }
+        job.response = .one(hex(answer))
+        let arrived = try OHTTPOracle.reply("response", job).joinedPlaintext
+        #expect(try arrived == response.encoded())
+        job.response = .one(hex(answer.dropLast() + [answer[answer.count - 1] ^ 1]))
+        #expect(throws: OHTTPOracle.Failure.self) { try OHTTPOracle.reply("response", job) }
+    }
+
+    @Test(
+        .enabled(if: OHTTPOracle.hasPyHPKE, "PyPI's pyhpke is missing: scripts/setup"), arguments: HPKEAEAD.allCases,
+        [false, true])
+    func anothersGateway(aead: HPKEAEAD, isChunked: Bool) throws {
+        let key = try GatewayKey(id: 3, privateKey: .generate())
+        let message = try request.encoded()
+        var job = OHTTPOracle.Job(chunked: isChunked, privateKey: hex(try key.rawPrivateKey().exposed))
+        job.nonce = hex(try SecretBytes.random(count: 32).exposed)
+        job.response = .many(parts(try response.encoded(), isChunked: isChunked).map { hex($0) })
+        let reply: OHTTPOracle.Reply
+        let answer: [UInt8]
+        if isChunked {
+            var sealer = try key.configuration.encapsulateChunked(aead: aead)
+            job.request = .one(hex(try sealer.seal(message[...], isFinal: true)))
+            reply = try OHTTPOracle.reply("gateway", job)
+            var opener = sealer.responseOpener()
+            answer = try opener.append(reply.joinedBody[...]) + opener.finish()
+        } else {
+            let sealed = try key.configuration.encapsulate(message, aead: aead)
+            job.request = .one(hex(sealed.bytes))
+            reply = try OHTTPOracle.reply("gateway", job)
+            answer = Array(try sealed.responseOpener.open(reply.joinedBody))
+        }
+        #expect(reply.joinedPlaintext == message)
+        #expect(try answer == response.encoded())
+    }
+
+    /// Its answers are of a draft that nobody else speaks; its requests are those of RFC 9458. It does without AES-256.
+    @Test(
+        .enabled(if: OHTTPOracle.hasOHTTPy, "PyPI's ohttpy is missing: scripts/setup"),
+        arguments: [HPKEAEAD.aes128GCM, .chaCha20Poly1305])
+    func requestsOfAClientInRust(aead: HPKEAEAD) throws {
+        let key = try GatewayKey(id: 255, privateKey: .generate(), aeads: [aead])
+        let content = EncapsulationTests.message(30_000)
+        var job = OHTTPOracle.Job()
+        job.configurations = hex(KeyConfiguration.encodeList([key.configuration]))
+        job.content = hex(content)
+        let body = try OHTTPOracle.reply("ohttpy", job).joinedBody
+        let request = try BinaryRequest(decoding: GatewayKeySet([key]).open(body).plaintext)
+        #expect(request.method == "POST" && request.path == "/queries" && request.content.elementsEqual(content))
+        #expect(request.fields.contains(BinaryField("user-identifier", "u")))
+    }
+}
