@@ -1,15 +1,17 @@
 // Hexadecimal text, and the vectors' files as they are written.
 
 import Cryptography
-import Foundation
 
 @testable import ObliviousHTTP
 
-func hex(_ bytes: some Sequence<UInt8>) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
+func hex(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}
 
 func bytes(hex text: String) -> [UInt8] {
-    let digits = text.compactMap(\.hexDigitValue)
-    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    let digits = text.utf8.map { $0 < 0x3A ? $0 & 15 : ($0 & 15) + 9 }
+    return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
 }
 
 /// A file with a list of vectors.

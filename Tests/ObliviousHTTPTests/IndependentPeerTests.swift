@@ -36,6 +36,7 @@ enum OHTTPOracle {
     }
 
     struct Reply: Decodable {
+        var failed: Bool?
         var body: [HexBytes]?
         var plaintext: [HexBytes]?
 
@@ -51,12 +52,14 @@ enum OHTTPOracle {
     static let hasPyHPKE: Bool = (try? run("probe").status) == 0
     static let hasOHTTPy: Bool = (try? run("probe-ohttpy").status) == 0
 
-    static func reply(_ command: String, _ job: Job) throws -> Reply {
+    static func replies(_ command: String, _ jobs: [Job]) throws -> [Reply] {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
-        let (status, output) = try run(command, input: encoder.encode(job))
+        let (status, output) = try run(command, input: encoder.encode(jobs))
         guard status == 0 else { throw Failure() }
-        return try JSONDecoder().decode(Reply.self, from: output)
+        let replies = try JSONDecoder().decode([Reply].self, from: output)
+        #expect(replies.count == jobs.count)
+        return replies
     }
 
     private static func run(_ command: String, input: Data = Data()) throws -> (status: Int32, output: Data) {
@@ -87,84 +90,95 @@ enum OHTTPOracle {
     let request = BinaryRequest(
         method: "POST", authority: "pir.example.org", path: "/queries", content: EncapsulationTests.message(30_000)[...])
     let response = BinaryResponse(status: 200, content: EncapsulationTests.message(25_000)[...])
+    /// Every AEAD in both forms.
+    let kinds = HPKEAEAD.allCases.flatMap { [($0, false), ($0, true)] }
 
     /// Uneven parts of a message.
-    func parts(_ message: [UInt8], isChunked: Bool) -> [[UInt8]] {
-        isChunked
-            ? [Array(message[..<1]), Array(message[1..<17_000]), Array(message[17_000...])]
-            : [message]
+    func parts(_ message: [UInt8], isChunked: Bool) -> OHTTPOracle.Texts {
+        .many(
+            (isChunked ? [message[..<1], message[1..<17_000], message[17_000...]] : [message[...]]).map { hex($0) })
     }
 
-    @Test(
-        .enabled(if: OHTTPOracle.hasPyHPKE, "PyPI's pyhpke is missing: scripts/setup"), arguments: HPKEAEAD.allCases,
-        [false, true])
-    func anothersClient(aead: HPKEAEAD, isChunked: Bool) throws {
+    @Test(.enabled(if: OHTTPOracle.hasPyHPKE, "PyPI's pyhpke is missing: scripts/setup")) func anothersClient() throws {
         let key = try GatewayKey(id: 77, privateKey: .generate())
         let keys = try GatewayKeySet([key])
         let message = try request.encoded()
-        var job = OHTTPOracle.Job(configuration: hex(key.configuration.encoded), aead: aead.rawValue, chunked: isChunked)
-        job.seed = hex(try SecretBytes.random(count: 32).exposed)
-        job.request = .many(parts(message, isChunked: isChunked).map { hex($0) })
-        let body = try OHTTPOracle.reply("request", job).joinedBody
-        let answer: [UInt8]
-        if isChunked {
-            var opener = ChunkedRequestOpener(keys: keys)
-            let plaintext = try opener.append(body[...]) + opener.finish()
-            #expect(plaintext == message)
-            var sealer = try opener.responseSealer()
-            answer = try sealer.seal(response.encoded()[...], isFinal: true)
-        } else {
-            let opened = try keys.open(body)
-            #expect(opened.plaintext.elementsEqual(message))
-            answer = try opened.responseSealer.seal(response.encoded())
+        var jobs = try kinds.map { aead, isChunked in
+            var job = OHTTPOracle.Job(configuration: hex(key.configuration.encoded), aead: aead.rawValue, chunked: isChunked)
+            job.seed = hex(try SecretBytes.random(count: 32).exposed)
+            job.request = parts(message, isChunked: isChunked)
+            return job
         }
-        job.response = .one(hex(answer))
-        let arrived = try OHTTPOracle.reply("response", job).joinedPlaintext
-        #expect(try arrived == response.encoded())
-        job.response = .one(hex(answer.dropLast() + [answer[answer.count - 1] ^ 1]))
-        #expect(throws: OHTTPOracle.Failure.self) { try OHTTPOracle.reply("response", job) }
+        for (place, reply) in try OHTTPOracle.replies("request", jobs).enumerated() {
+            let answer: [UInt8]
+            if jobs[place].chunked {
+                var opener = ChunkedRequestOpener(keys: keys)
+                let plaintext = try opener.append(reply.joinedBody[...]) + opener.finish()
+                #expect(plaintext == message)
+                var sealer = try opener.responseSealer()
+                answer = try sealer.seal(response.encoded()[...], isFinal: true)
+            } else {
+                let opened = try keys.open(reply.joinedBody)
+                #expect(opened.plaintext.elementsEqual(message))
+                answer = try opened.responseSealer.seal(response.encoded())
+            }
+            jobs[place].response = .one(hex(answer))
+            var damaged = jobs[place]
+            damaged.response = .one(hex(answer.dropLast() + [answer[answer.count - 1] ^ 1]))
+            jobs.append(damaged)
+        }
+        for (place, reply) in try OHTTPOracle.replies("response", jobs).enumerated() {
+            if place < kinds.count {
+                #expect(try reply.joinedPlaintext == response.encoded())
+            } else {
+                #expect(reply.failed == true && reply.plaintext == nil)
+            }
+        }
     }
 
-    @Test(
-        .enabled(if: OHTTPOracle.hasPyHPKE, "PyPI's pyhpke is missing: scripts/setup"), arguments: HPKEAEAD.allCases,
-        [false, true])
-    func anothersGateway(aead: HPKEAEAD, isChunked: Bool) throws {
+    @Test(.enabled(if: OHTTPOracle.hasPyHPKE, "PyPI's pyhpke is missing: scripts/setup")) func anothersGateway() throws {
         let key = try GatewayKey(id: 3, privateKey: .generate())
         let message = try request.encoded()
-        var job = OHTTPOracle.Job(chunked: isChunked, privateKey: hex(try key.rawPrivateKey().exposed))
-        job.nonce = hex(try SecretBytes.random(count: 32).exposed)
-        job.response = .many(parts(try response.encoded(), isChunked: isChunked).map { hex($0) })
-        let reply: OHTTPOracle.Reply
-        let answer: [UInt8]
-        if isChunked {
-            var sealer = try key.configuration.encapsulateChunked(aead: aead)
-            job.request = .one(hex(try sealer.seal(message[...], isFinal: true)))
-            reply = try OHTTPOracle.reply("gateway", job)
-            var opener = sealer.responseOpener()
-            answer = try opener.append(reply.joinedBody[...]) + opener.finish()
-        } else {
-            let sealed = try key.configuration.encapsulate(message, aead: aead)
-            job.request = .one(hex(sealed.bytes))
-            reply = try OHTTPOracle.reply("gateway", job)
-            answer = Array(try sealed.responseOpener.open(reply.joinedBody))
+        var jobs: [OHTTPOracle.Job] = []
+        var openers: [(whole: ResponseOpener?, chunked: ChunkedResponseOpener?)] = []
+        for (aead, isChunked) in kinds {
+            var job = OHTTPOracle.Job(chunked: isChunked, privateKey: hex(try key.rawPrivateKey().exposed))
+            job.nonce = hex(try SecretBytes.random(count: 32).exposed)
+            job.response = parts(try response.encoded(), isChunked: isChunked)
+            if isChunked {
+                var sealer = try key.configuration.encapsulateChunked(aead: aead)
+                job.request = .one(hex(try sealer.seal(message[...], isFinal: true)))
+                openers.append((nil, sealer.responseOpener()))
+            } else {
+                let sealed = try key.configuration.encapsulate(message, aead: aead)
+                job.request = .one(hex(sealed.bytes))
+                openers.append((sealed.responseOpener, nil))
+            }
+            jobs.append(job)
         }
-        #expect(reply.joinedPlaintext == message)
-        #expect(try answer == response.encoded())
+        for (reply, opener) in zip(try OHTTPOracle.replies("gateway", jobs), openers) {
+            #expect(reply.joinedPlaintext == message)
+            var answer = try opener.whole.map { Array(try $0.open(reply.joinedBody)) } ?? []
+            if var opener = opener.chunked { answer = try opener.append(reply.joinedBody[...]) + opener.finish() }
+            #expect(try answer == response.encoded())
+        }
     }
 
     /// Its answers are of a draft that nobody else speaks; its requests are those of RFC 9458. It does without AES-256.
-    @Test(
-        .enabled(if: OHTTPOracle.hasOHTTPy, "PyPI's ohttpy is missing: scripts/setup"),
-        arguments: [HPKEAEAD.aes128GCM, .chaCha20Poly1305])
-    func requestsOfAClientInRust(aead: HPKEAEAD) throws {
-        let key = try GatewayKey(id: 255, privateKey: .generate(), aeads: [aead])
+    @Test(.enabled(if: OHTTPOracle.hasOHTTPy, "PyPI's ohttpy is missing: scripts/setup")) func requestsOfAClientInRust() throws
+    {
         let content = EncapsulationTests.message(30_000)
-        var job = OHTTPOracle.Job()
-        job.configurations = hex(KeyConfiguration.encodeList([key.configuration]))
-        job.content = hex(content)
-        let body = try OHTTPOracle.reply("ohttpy", job).joinedBody
-        let request = try BinaryRequest(decoding: GatewayKeySet([key]).open(body).plaintext)
-        #expect(request.method == "POST" && request.path == "/queries" && request.content.elementsEqual(content))
-        #expect(request.fields.contains(BinaryField("user-identifier", "u")))
+        let keys = try [HPKEAEAD.aes128GCM, .chaCha20Poly1305].map { aead in
+            try GatewayKey(id: UInt8(aead.rawValue), privateKey: .generate(), aeads: [aead])
+        }
+        let jobs = keys.map { key in
+            OHTTPOracle.Job(configurations: hex(KeyConfiguration.encodeList([key.configuration])), content: hex(content))
+        }
+        for reply in try OHTTPOracle.replies("ohttpy", jobs) {
+            let opened = try GatewayKeySet(keys).open(reply.joinedBody)
+            let request = try BinaryRequest(decoding: opened.plaintext)
+            #expect(request.method == "POST" && request.path == "/queries" && request.content.elementsEqual(content))
+            #expect(request.fields.contains(BinaryField("user-identifier", "u")))
+        }
     }
 }

@@ -7,11 +7,12 @@
     ohttp_oracle.py gateway                  a gateway opens `request` with `private_key` and answers with `response`
     ohttp_oracle.py ohttpy                   what ohttpy sends when it posts `content` under the list `configurations`
 
-The last four read a JSON object and write one; bytes are in hex. `chunked` asks for the chunked form, whose plaintext and bodies
-are lists: the start, and chunks with their lengths in front.
+The last four read a JSON list of jobs and write one of replies, `{"failed": true}` where an opening fails; bytes are in hex.
+`chunked` asks for the chunked form. What is sealed comes in a list: the start, and chunks with their lengths in front.
 """
 import hmac
 import http.server
+import importlib
 import json
 import subprocess
 import sys
@@ -63,8 +64,6 @@ def label(i, count):
 
 
 def client(job):
-    from pyhpke import KEMKey  # noqa: F401  (absent in other packages of that name)
-
     config = bytes.fromhex(job["configuration"])
     exchange = Exchange(config[:3] + b"\x00\x01" + job["aead"].to_bytes(2, "big"), job["chunked"])
     pair = exchange.suite.kem.derive_key_pair(bytes.fromhex(job["seed"]))
@@ -151,14 +150,24 @@ def ohttpy(job):
     return {"body": [b.hex() for b in bodies]}
 
 
+def attempt(work, job):
+    from cryptography.exceptions import InvalidTag
+    from pyhpke.exceptions import OpenError
+
+    try:
+        return work(job)
+    except (InvalidTag, OpenError):
+        return {"failed": True}
+
+
 def main(command):
     if command == "probe":
-        import pyhpke  # noqa: F401
+        importlib.import_module("pyhpke")
     elif command == "probe-ohttpy":
-        import ohttpy.ohttpy  # noqa: F401
+        importlib.import_module("ohttpy.ohttpy")
     else:
-        job = {"request": request, "response": response, "gateway": gateway, "ohttpy": ohttpy}[command]
-        json.dump(job(json.load(sys.stdin)), sys.stdout)
+        work = {"request": request, "response": response, "gateway": gateway, "ohttpy": ohttpy}[command]
+        json.dump([attempt(work, job) for job in json.load(sys.stdin)], sys.stdout)
 
 
 if __name__ == "__main__":
