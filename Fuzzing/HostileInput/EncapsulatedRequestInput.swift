@@ -1,11 +1,12 @@
-// What a gateway gets from a relay: whole and chunked requests, lists of key configurations, and messages that a relay has damaged.
+// What a gateway gets from a relay: whole and chunked requests, lists of key configurations, and messages that a relay has
+// damaged.
 
 import Cryptography
 import ObliviousHTTP
 
 enum EncapsulatedRequestInput {
-    /// Steering: byte 0 says what the message is (modulo 4); the others are the lengths of the pieces in which a chunked one arrives, or
-    /// say where a message is damaged.
+    /// Steering: byte 0 says what the message is (modulo 4); the others are the lengths of the pieces in which a chunked one
+    /// arrives, or say where a message is damaged.
     static func judge(_ input: SteeredInput) -> InputVerdict {
         var verdict = InputVerdict()
         guard let keys else { return InputVerdict(violations: ["there are no keys"]) }

@@ -28,7 +28,8 @@ public enum HKDFSHA256 {
         }()
     }
 
-    /// HKDF-Extract(salt, prefix ‖ secret): a pseudorandom key of 32 bytes. The prefix is for protocols that label their secrets.
+    /// HKDF-Extract(salt, prefix ‖ secret): a pseudorandom key of 32 bytes. The prefix is for protocols that label their
+    /// secrets.
     ///
     /// Throws `CryptographyError.libraryFailure`.
     public static func extract(salt: SecretBytes, prefix: [UInt8] = [], secret: SecretBytes) throws(CryptographyError)

@@ -1,5 +1,5 @@
-// What fields and control data may look like (RFC 9292 3.6, RFC 9113 8.2, RFC 9110 5; service.md 3.6): one set of rules for what
-// is read and for what is written.
+// What fields and control data may look like (RFC 9292 3.6, RFC 9113 8.2, RFC 9110 5; service.md 3.6): one set of rules for
+// what is read and for what is written.
 
 /// Goes through the fields of one message.
 struct BinaryFieldRules: Sendable {

@@ -1,5 +1,5 @@
-// HTTP messages as Binary HTTP carries them (RFC 9292 3; service.md 3.6). Text stands for bytes, one scalar up to U+00FF for each,
-// so that obs-text passes through unchanged.
+// HTTP messages as Binary HTTP carries them (RFC 9292 3; service.md 3.6). Text stands for bytes, one scalar up to U+00FF for
+// each, so that obs-text passes through unchanged.
 
 /// A header or trailer field.
 public struct BinaryField: Sendable, Hashable {

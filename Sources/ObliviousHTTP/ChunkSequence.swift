@@ -1,5 +1,6 @@
-// The chunks of the chunked form, which look the same in requests and in responses (draft-ietf-ohai-chunked-ohttp-08 3, 5.2, 6.2;
-// service.md 3.10): a length and a sealed chunk again and again, then a zero and the final chunk up to the end of the body.
+// The chunks of the chunked form, which look the same in requests and in responses (draft-ietf-ohai-chunked-ohttp-08 3, 5.2,
+// 6.2; service.md 3.10): a length and a sealed chunk again and again, then a zero and the final chunk up to the end of the
+// body.
 
 import Cryptography
 

@@ -21,8 +21,8 @@ public struct ChunkedRequestOpener: Sendable {
         self.limits = limits
     }
 
-    /// Takes bytes of the body, in any cut. Gives the plaintext of the chunks that are complete now, which is genuine, but not the
-    /// whole message: do not act on it before `finish` has returned.
+    /// Takes bytes of the body, in any cut. Gives the plaintext of the chunks that are complete now, which is genuine, but not
+    /// the whole message: do not act on it before `finish` has returned.
     ///
     /// Throws `EncapsulationError`.
     public mutating func append(_ bytes: ArraySlice<UInt8>) throws(EncapsulationError) -> [UInt8] {
@@ -139,8 +139,8 @@ public struct ChunkedRequestSealer: ~Copyable, Sendable {
 extension KeyConfiguration {
     /// Begins a chunked request to the gateway, with a fresh key.
     ///
-    /// Throws `EncapsulationError.unsupportedSuite` if the configuration does not list the AEAD, `.malformed` if its public key is
-    /// no proper one.
+    /// Throws `EncapsulationError.unsupportedSuite` if the configuration does not list the AEAD, `.malformed` if its public key
+    /// is no proper one.
     public func encapsulateChunked(aead: HPKEAEAD? = nil) throws(EncapsulationError) -> ChunkedRequestSealer {
         try encapsulateChunked(aead: aead, ephemeral: Self.freshKey())
     }
@@ -170,8 +170,8 @@ public struct ChunkedResponseOpener: Sendable {
         self.limits = limits
     }
 
-    /// Takes bytes of the body, in any cut. Gives the plaintext of the chunks that are complete now, which is genuine, but not the
-    /// whole message: that it is only when `finish` has returned.
+    /// Takes bytes of the body, in any cut. Gives the plaintext of the chunks that are complete now, which is genuine, but not
+    /// the whole message: that it is only when `finish` has returned.
     ///
     /// Throws `EncapsulationError`.
     public mutating func append(_ bytes: ArraySlice<UInt8>) throws(EncapsulationError) -> [UInt8] {

@@ -150,7 +150,8 @@ public struct SealedRequest: Sendable {
 }
 
 extension KeyConfiguration {
-    /// Seals a Binary HTTP request for the gateway, with a fresh key. Without an AEAD the configuration's first known one is used.
+    /// Seals a Binary HTTP request for the gateway, with a fresh key. Without an AEAD the configuration's first known one is
+    /// used.
     ///
     /// Throws `EncapsulationError.unsupportedSuite` if the configuration does not list it, `.malformed` if its public key is
     /// no proper one, `.tooLarge`.

@@ -1,4 +1,5 @@
-// Which key of the gateway does what at a time (service.md 3.2): pure functions of the keys' times, without the keys themselves.
+// Which key of the gateway does what at a time (service.md 3.2): pure functions of the keys' times, without the keys
+// themselves.
 
 /// Where a key is in its life.
 public enum GatewayKeyPhase: String, Sendable, Equatable, CaseIterable {
@@ -51,7 +52,8 @@ public struct GatewayKeySchedule: Sendable, Equatable {
     /// Most keys that may be in any phase before `expired`.
     public static let liveLimit = 16
 
-    /// All keys, expired ones too: their ids are not given away while there are others. Of equally new ones the first is preferred.
+    /// All keys, expired ones too: their ids are not given away while there are others. Of equally new ones the first is
+    /// preferred.
     public var keys: [ScheduledGatewayKey]
     /// How keys follow each other.
     public var rules: GatewayRotationRules
@@ -83,8 +85,8 @@ public struct GatewayKeySchedule: Sendable, Equatable {
         }.map(\.element)
     }
 
-    /// The keys that clients should know of, in the order of the list: the current one first. Never empty while there is a key that
-    /// has been listed and opens requests: a list without keys would stop every client.
+    /// The keys that clients should know of, in the order of the list: the current one first. Never empty while there is a key
+    /// that has been listed and opens requests: a list without keys would stop every client.
     public func listed(at now: Int64) -> [UInt8] { listedKeys(at: now).map(\.id) }
 
     private func listedKeys(at now: Int64) -> [ScheduledGatewayKey] {

@@ -56,8 +56,8 @@ import Testing
         .publishedConfiguration: ["parameters", "engine", "protobuf error", "PIR error", "parameter error"],
         .json5: ["JSON5", "JSON", "refused", "configuration", "no configuration"],
         .binaryHTTP: Set(
-            BinaryHTTPError.Reason.allCases.filter { $0 != .notBytes }.map { "error \($0)" }
-        ).union(["request", "response", "informational", "content", "trailers", "padding"]),
+            BinaryHTTPError.Reason.allCases.map { "error \($0)" }.filter { !$0.hasSuffix("TooLong") && $0 != "error notBytes" }
+        ).union(["error partTooLong", "request", "response", "informational", "content", "trailers", "padding"]),
         .encapsulatedRequest: [
             "whole: opened", "whole: malformed", "whole: unknownKey", "whole: unsupportedSuite", "whole: cannotOpen",
             "chunked: opened", "chunked: malformed", "chunked: unknownKey", "chunked: unsupportedSuite", "chunked: cannotOpen",
