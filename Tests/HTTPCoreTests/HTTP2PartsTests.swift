@@ -55,6 +55,12 @@ import Testing
         #expect([1, 3, 5, 7, 9, 11, 13].map { opened.hasSkipped($0) } == [false, false, true, true, false, false, false])
     }
 
+    @Test func highestStreamFirst() {
+        var opened = HTTP2OpenedStreams()
+        opened.note(.max)
+        #expect([0, 1, .max - 1, .max].map { opened.hasSkipped($0) } == [true, true, true, false])
+    }
+
     /// Each pseudo-field once; what is left out is the library's to refuse.
     private func head(_ fields: [(String, String)], endsStream: Bool = true) throws -> (HTTPRequestHead, Bool) {
         var collector = HTTP2HeadCollector()

@@ -2,12 +2,14 @@
 
 /// Which streams a client has passed over: they count as closed when a higher one is opened (section 5.1.1).
 struct HTTP2OpenedStreams {
-    private var highest: Int32 = -1
+    /// -1 before the first. An `Int`, because the distance to the last stream that exists is one too many for its type.
+    private var highest = -1
     /// Gaps, the latest ones last. A gap that is forgotten only makes us lenient.
-    private var gaps: [ClosedRange<Int32>] = []
+    private var gaps: [ClosedRange<Int>] = []
     private static let remembered = 64
 
     mutating func note(_ stream: Int32) {
+        let stream = Int(stream)
         guard stream > highest else { return }
         if stream - highest > 2 { gaps.append((highest + 1)...(stream - 1)) }
         if gaps.count > Self.remembered { gaps.removeFirst() }
@@ -15,7 +17,7 @@ struct HTTP2OpenedStreams {
     }
 
     /// Whether a stream can never be opened because it was passed over.
-    func hasSkipped(_ stream: Int32) -> Bool { stream < highest && gaps.contains { $0.contains(stream) } }
+    func hasSkipped(_ stream: Int32) -> Bool { stream < highest && gaps.contains { $0.contains(Int(stream)) } }
 }
 
 /// Whether new settings lift the window of a stream above what a window may be (section 6.9.2).
