@@ -61,6 +61,31 @@ import Testing
         #expect([0, 1, .max - 1, .max].map { opened.hasSkipped($0) } == [true, true, true, false])
     }
 
+    @Test func continuationsAreCountedForEachHead() {
+        var limits = HTTP2Limits()
+        limits.continuations = 2
+        var guardian = HTTP2FloodGuard(limits: limits)
+        let outcomes = [1, 9, 9, 1, 9, 9, 9].map { type in
+            guardian.allows(HTTP2Frame(type: type, flags: 0, stream: 1, length: 20), now: .now)
+        }
+        #expect(outcomes == [true, true, true, true, true, true, false])
+    }
+
+    /// A padded frame makes up for itself once, in however many pieces its payload comes.
+    @Test(arguments: [[40], [16, 24], [1, 1, 13, 1, 24], [15], [7, 8]]) func paddedFrames(pieces: [Int]) {
+        var limits = HTTP2Limits()
+        limits.fruitlessFrames = 3
+        var guardian = HTTP2FloodGuard(limits: limits)
+        let start = ContinuousClock.Instant.now
+        let padded = HTTP2Frame(type: HTTP2Frame.data, flags: HTTP2Frame.padded, stream: 1, length: 50)
+        let ping = HTTP2Frame(type: HTTP2Frame.ping, flags: 0, stream: 0, length: 8)
+        var outcomes = [guardian.allows(ping, now: start), guardian.allows(padded, now: start)]
+        for piece in pieces { guardian.notePadded(piece) }
+        outcomes += (0..<3).map { _ in guardian.allows(ping, now: start) }
+        let isWorthwhile = pieces.reduce(0, +) >= 16
+        #expect(outcomes == [true, true, true, isWorthwhile, false])
+    }
+
     /// Each pseudo-field once; what is left out is the library's to refuse.
     private func head(_ fields: [(String, String)], endsStream: Bool = true) throws -> (HTTPRequestHead, Bool) {
         var collector = HTTP2HeadCollector()

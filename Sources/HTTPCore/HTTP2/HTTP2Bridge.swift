@@ -108,6 +108,7 @@ final class HTTP2Bridge {
     /// Takes received bytes; nil if all is well, or the code that the connection must end with at once. The session must not
     /// be used for input or output after that.
     func receive(_ bytes: ArraySlice<UInt8>) -> HTTP2ErrorCode? {
+        if bytes.isEmpty { return nil }
         let taken = bytes.withUnsafeBufferPointer { nghttp2_session_mem_recv(session, $0.baseAddress, $0.count) }
         if taken >= 0 { return nil }
         switch Int32(clamping: taken) {
@@ -282,7 +283,8 @@ final class HTTP2Bridge {
         // The owner counts resets too and gives the better error code; this is what holds if it should not.
         nghttp2_option_set_stream_reset_rate_limit(
             option, UInt64(clamping: limits.resetBurst + limits.resetRate + 1), UInt64(clamping: limits.resetRate))
-        nghttp2_option_set_max_continuations(option, max(0, limits.continuations))
+        // The owner counts these as well, and decides: the library counts a frame again for each piece that its head comes in.
+        nghttp2_option_set_max_continuations(option, min(max(0, limits.continuations), 1 << 16) * 10)
         nghttp2_option_set_max_outbound_ack(option, max(1, limits.outstandingAcknowledgements))
         nghttp2_option_set_max_settings(option, max(1, limits.settingsEntries))
         nghttp2_option_set_max_reserved_remote_streams(option, 0)

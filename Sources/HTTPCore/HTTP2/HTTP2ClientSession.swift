@@ -53,6 +53,8 @@ public final class HTTP2ClientSession {
         var response: HTTPResponse?
         let body: [UInt8]
         var sent = 0
+        /// Whether the request's head was put into the output.
+        var hasLeft = false
     }
 
     private let bridge: HTTP2Bridge
@@ -65,6 +67,10 @@ public final class HTTP2ClientSession {
     private var now = ContinuousClock.Instant.now
     private var failure: HTTP2ErrorCode?
     private var lastWords: [UInt8]?
+    /// Whether GOAWAY waits for requests that have not left.
+    private var isClosing = false
+    /// Whether the library has ended the connection because a rule was broken.
+    private var hasGivenUp = false
 
     /// Whether the server takes further requests.
     public private(set) var acceptsRequests = true
@@ -97,12 +103,18 @@ public final class HTTP2ClientSession {
     /// Takes received bytes.
     public func receive(_ bytes: ArraySlice<UInt8>) {
         now = .now
-        if failure != nil { return }
+        // Also behind the library's own last words no input counts.
+        if failure != nil || hasGivenUp { return }
         var position = bytes.startIndex
+        var rest = bytes
         while let frame = scanner.next(in: bytes, from: &position) {
+            // What came before is taken first, however the bytes were cut.
+            let head = max(rest.startIndex, position - HTTP2FrameScanner.headSize)
+            if let code = bridge.receive(rest[..<head]) { return fail(code) }
+            rest = rest[head...]
             if !flood.allows(frame, now: now) { return fail(.enhanceYourCalm) }
         }
-        if let code = bridge.receive(bytes) { return fail(code) }
+        if let code = bridge.receive(rest) { return fail(code) }
         if bridge.queuedFrames > http2.outstandingFrames + streams.count { fail(.enhanceYourCalm) }
     }
 
@@ -111,6 +123,7 @@ public final class HTTP2ClientSession {
         now = .now
         var output: [UInt8] = []
         if failure == nil, let code = bridge.output(into: &output, limit: limit) { fail(code) }
+        if sayGoodbye(), let code = bridge.output(into: &output, limit: limit) { fail(code) }
         if let words = lastWords {
             lastWords = nil
             output += words
@@ -157,7 +170,16 @@ public final class HTTP2ClientSession {
     /// Says that nothing more will be asked; what is under way goes on. The session is finished after it.
     public func close() {
         acceptsRequests = false
-        if failure == nil { bridge.goAway(.noError) }
+        isClosing = true
+    }
+
+    /// Puts GOAWAY into the output if it is time, and says whether it was. Not before the last request: the library would send
+    /// it first, and a server may take it for the end.
+    private func sayGoodbye() -> Bool {
+        guard isClosing, failure == nil, streams.values.allSatisfy(\.hasLeft) else { return false }
+        isClosing = false
+        bridge.goAway(.noError)
+        return true
     }
 
     /// The transport has ended: requests without response fail.
@@ -251,7 +273,11 @@ extension HTTP2ClientSession: HTTP2BridgeOwner {
         streams[stream]?.response?.body += bytes
     }
 
-    func frameSent(_ frame: HTTP2Frame) { _ = flood.noteSent(frame, now: now) }
+    func frameSent(_ frame: HTTP2Frame) {
+        _ = flood.noteSent(frame, now: now)
+        if frame.type == HTTP2Frame.headers { streams[frame.stream]?.hasLeft = true }
+        if frame.type == HTTP2Frame.goAway, frame.code != HTTP2ErrorCode.noError.rawValue { hasGivenUp = true }
+    }
 
     func bodyBytes(_ stream: Int32, atMost count: Int) -> (ArraySlice<UInt8>, ends: Bool)? {
         guard let state = streams[stream] else { return nil }

@@ -31,7 +31,11 @@ struct HTTP2FloodGuard {
     private var peerResets: HTTP2ResetBucket
     private var ownResets: HTTP2ResetBucket
     private var fruitless = 0
+    /// CONTINUATION frames of the head that arrives.
+    private var continuations = 0
     private var windowStart: ContinuousClock.Instant?
+    /// Payload of the padded DATA frame that arrives.
+    private var padded = 0
     /// WINDOW_UPDATE frames that are answers to what was sent.
     private var updatesAllowed = 0
 
@@ -52,9 +56,15 @@ struct HTTP2FloodGuard {
     mutating func allows(_ frame: HTTP2Frame, now: ContinuousClock.Instant) -> Bool {
         switch frame.type {
         case HTTP2Frame.reset: return peerResets.take(now)
-        case HTTP2Frame.headers: return true  // bounded by streams; each has at most one section of trailers
+        case HTTP2Frame.headers:
+            continuations = 0
+            return true  // bounded by streams; each has at most one section of trailers
+        case HTTP2Frame.continuation:
+            continuations += 1
+            if continuations > limits.continuations { return false }
         case HTTP2Frame.data where frame.endsStream: return true
         case HTTP2Frame.data where frame.length >= Self.worthwhile && frame.flags & HTTP2Frame.padded == 0: return true
+        case HTTP2Frame.data: padded = 0
         case HTTP2Frame.windowUpdate where updatesAllowed > 0:
             updatesAllowed -= 1
             return true
@@ -69,9 +79,12 @@ struct HTTP2FloodGuard {
         return fruitless <= limits.fruitlessFrames
     }
 
-    /// Payload of a padded DATA frame has arrived: only now it is known that it was not all padding.
+    /// Payload of a padded DATA frame has arrived, perhaps one of several pieces: only now it is known that it was not all
+    /// padding.
     mutating func notePadded(_ count: Int) {
-        if count >= Self.worthwhile, fruitless > 0 { fruitless -= 1 }
+        let before = padded
+        padded += count
+        if before < Self.worthwhile, padded >= Self.worthwhile, fruitless > 0 { fruitless -= 1 }
     }
 
     /// A frame was sent; false if it is one reset too many.

@@ -51,6 +51,8 @@ public final class HTTP2ServerSession {
     private var windows = HTTP2WindowWatch()
     private var lastWords: [UInt8]?
     private var hasReportedFailure = false
+    /// Whether SETTINGS have left: nothing may come before them (RFC 9113 section 3.4).
+    private var hasGreeted = false
 
     /// Whether the peer has acknowledged the settings.
     public private(set) var isSettled = false
@@ -85,18 +87,18 @@ public final class HTTP2ServerSession {
     /// Takes received bytes. Give it pieces of a few KiB, and take the events after each: they hold what the bytes unpack to.
     public func receive(_ bytes: ArraySlice<UInt8>, now: ContinuousClock.Instant) {
         self.now = now
-        if failure != nil { return }
+        // Also behind the library's own last words no input counts.
+        if failure != nil || hasReportedFailure { return }
         var position = bytes.startIndex
         var rest = bytes
-        while failure == nil, let frame = scanner.next(in: bytes, from: &position) {
-            if let code = fault(of: frame) {
-                // What came before is still taken.
-                pass(rest[..<max(rest.startIndex, position - HTTP2FrameScanner.headSize)])
-                return fail(code)
-            }
+        while let frame = scanner.next(in: bytes, from: &position) {
+            // What came before is taken first, however the bytes were cut: rules may depend on it.
+            let head = max(rest.startIndex, position - HTTP2FrameScanner.headSize)
+            pass(rest[..<head])
+            rest = rest[head...]
+            if failure != nil { return }
+            if let code = fault(of: frame) { return fail(code) }
             if frame.type == HTTP2Frame.settings, !frame.isAcknowledgement {
-                pass(rest[..<position])
-                rest = rest[position...]
                 windows.largest = streams.keys.reduce(0) { max($0, bridge.sendWindow($1)) }
             }
         }
@@ -105,7 +107,7 @@ public final class HTTP2ServerSession {
     }
 
     private func pass(_ bytes: ArraySlice<UInt8>) {
-        if failure == nil, !bytes.isEmpty, let code = bridge.receive(bytes) { fail(code) }
+        if failure == nil, let code = bridge.receive(bytes) { fail(code) }
     }
 
     /// What is wrong with a frame that begins, as far as the library does not see it.
@@ -126,8 +128,11 @@ public final class HTTP2ServerSession {
         self.now = now
         var output: [UInt8] = []
         if failure == nil, let code = bridge.output(into: &output, limit: limit) { fail(code) }
+        if !output.isEmpty { hasGreeted = true }
         if let words = lastWords {
             lastWords = nil
+            if !hasGreeted { output += HTTP2GoAway.greeting }
+            hasGreeted = true
             output += words
         }
         return output
@@ -220,9 +225,13 @@ public final class HTTP2ServerSession {
     }
 
     private func reportFailure(_ code: HTTP2ErrorCode) {
-        if hasReportedFailure { return }
+        note(.failed(code))
         hasReportedFailure = true
-        events.append(.failed(code))
+    }
+
+    /// Nothing is said behind a failure: its owner has let go of all streams.
+    private func note(_ event: HTTP2ServerEvent) {
+        if !hasReportedFailure { events.append(event) }
     }
 }
 
@@ -249,7 +258,7 @@ extension HTTP2ServerSession: HTTP2BridgeOwner {
         case HTTP2Frame.settings:
             if frame.isAcknowledgement { isSettled = true }
             if let size = frame.initialWindow, windows.overflows(by: size) { fail(.flowControlError) }
-        case HTTP2Frame.ping: if frame.isAcknowledgement { events.append(.pong) }
+        case HTTP2Frame.ping: if frame.isAcknowledgement { note(.pong) }
         default: break
         }
     }
@@ -265,24 +274,24 @@ extension HTTP2ServerSession: HTTP2BridgeOwner {
         streams[frame.stream]?.hasEnded = frame.endsStream
         do throws(HTTPParseError) {
             let (head, expectsContinue) = try head.request(endsStream: frame.endsStream, source: source, limits: limits)
-            events.append(
+            note(
                 .head(stream: frame.stream, head, hasBody: !frame.endsStream, expectsContinue: expectsContinue))
         } catch {
-            events.append(.unacceptable(stream: frame.stream, error))
+            note(.unacceptable(stream: frame.stream, error))
         }
     }
 
     private func endBody(_ stream: Int32) {
         guard streams[stream]?.hasEnded == false else { return }
         streams[stream]?.hasEnded = true
-        events.append(.endOfBody(stream: stream))
+        note(.endOfBody(stream: stream))
     }
 
     func dataReceived(_ stream: Int32, _ bytes: [UInt8], isPadded: Bool) {
         if isPadded { flood.notePadded(bytes.count) }
         // Nobody waits for the body of a stream that is answered; its bytes must still be credited.
         if let state = streams[stream], state.isAnnounced, !state.isAnswered {
-            events.append(.body(stream: stream, bytes))
+            note(.body(stream: stream, bytes))
         } else {
             bridge.consume(stream, bytes.count)
             guard let left = streams[stream]?.mayDrain else { return }
@@ -299,7 +308,7 @@ extension HTTP2ServerSession: HTTP2BridgeOwner {
             if frame.lastStream == .max { bridge.ping() }
         }
         guard frame.endsStream, let state = streams[frame.stream] else { return }
-        events.append(.answered(stream: frame.stream))
+        note(.answered(stream: frame.stream))
         if !state.hasEnded { streams[frame.stream]?.mayDrain = limits.drainBytes }
     }
 
@@ -315,15 +324,18 @@ extension HTTP2ServerSession: HTTP2BridgeOwner {
         guard let state = streams.removeValue(forKey: stream) else { return }
         if state.head != nil { headersSince = nil }
         if state.isAnnounced {
-            events.append(.closed(stream: stream, HTTP2ErrorCode(code: code)))
+            note(.closed(stream: stream, HTTP2ErrorCode(code: code)))
         } else if code == HTTP2ErrorCode.refusedStream.rawValue {
-            events.append(.refused)
+            note(.refused)
         }
     }
 }
 
 /// GOAWAY of a connection whose library session cannot be used any more (RFC 9113 section 6.8).
 enum HTTP2GoAway {
+    /// Empty SETTINGS, for a connection that ends before the library's have left.
+    static let greeting: [UInt8] = [0, 0, 0, HTTP2Frame.settings, 0, 0, 0, 0, 0]
+
     static func frame(lastStream: Int32, _ code: HTTP2ErrorCode) -> [UInt8] {
         let last = UInt32(bitPattern: lastStream) & 0x7FFF_FFFF
         let words = [last, code.rawValue].flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
