@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """How fast a server answers small requests while every computing thread is busy.
 
-    python3 Tests/Oracles/responsiveness.py [--program .build/release/veilring] [--seconds 20] [--niceness 5]
+    python3 Tests/Oracles/responsiveness.py [--program .build/release/veilring] [--seconds 20] [--niceness 5] [--rows 20000]
 
-Builds a directory whose queries take about --query-ms on this machine, serves it, keeps more queries waiting than there are
+Builds a directory of --rows callers in one shard (a query takes time in proportion), serves it, keeps more queries waiting than there are
 threads (`veilring lookup` processes, niced to 19 so that their own work counts as little as possible), and asks over 64
 connections, each ten times a second: half of them /livez on the admin listener, half an unknown path on the main one. Prints
-p50, p99 and the worst time of each half, once without and once with the load. Without an admin listener that answers, all ask
+p50, p99 and the worst time of each half, once without and once with the load, how long a query computed, and the load average
+of the machine before and after. Without an admin listener that answers, all ask
 the unknown path. Python's standard library only.
 """
 import argparse
@@ -71,6 +72,19 @@ def report(title, times, failures):
         print(f"{title:8} failures: {len(failures)}, the first {failures[0]!r}")
 
 
+def computing(admin):
+    """Queries that the server has computed, and the seconds that took, from its metrics."""
+    page = urllib.request.urlopen(f"http://127.0.0.1:{admin}/metrics", timeout=10).read().decode()
+    values = []
+    for part in ("count", "sum"):
+        values.append(float(re.search(rf'^veilring_request_phase_seconds_{part}{{phase="compute"}} (\S+)', page, re.M).group(1)))
+    return values
+
+
+def number(index):
+    return f"+1408{2000000 + index}"
+
+
 def free_port():
     import socket
     with socket.socket() as probe:
@@ -89,11 +103,12 @@ def main():
     options.add_argument("--parameters", default="n_8192_logq_3x55_logt_24")
     options = options.parse_args()
     program = os.path.abspath(options.program)
+    loaded = f"{os.getloadavg()[0]:.1f}"
     with tempfile.TemporaryDirectory() as folder:
         with open(f"{folder}/rows.csv", "w") as rows:
             rows.write("number,name\n")
             for index in range(options.rows):
-                rows.write(f"+1408555{index:05},Name {index} of a directory\n")
+                rows.write(f"{number(index)},Name {index} of a directory\n")
         port, admin = free_port(), free_port()
         configuration = {
             "data": "var", "region": "US", "authentication": "none", "listen": f"127.0.0.1:{port}", "admin": f"127.0.0.1:{admin}",
@@ -121,7 +136,7 @@ def main():
                 print("no admin listener: all connections ask the unknown path")
             report("idle", *asyncio.run(measure(targets, options.connections, options.rate, options.seconds / 2)))
             threads = os.cpu_count()
-            numbers = [f"+1408555{index:05}" for index in range(2000)]
+            numbers = [number(index) for index in range(2000)]
             # More clients than threads: one that prepares its next query leaves no thread idle.
             for _ in range(3 * threads):
                 load.append(
@@ -129,12 +144,17 @@ def main():
                         ["nice", "-n", "19", program, "lookup", "--url", f"http://127.0.0.1:{port}", "--use-case", "load.identity"]
                         + numbers, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
             time.sleep(5)
+            before = computing(admin) if len(targets) > 1 else None
             report("loaded", *asyncio.run(measure(targets, options.connections, options.rate, options.seconds)))
             if any(client.poll() not in (None, 0) for client in load):
                 print("some lookups failed")
             text = open(f"{folder}/log").read()
             done = len(re.findall(r"queries[\" ].*?200", text))
-            print(f"queries answered meanwhile: {done}, on {threads} threads at niceness {options.niceness}")
+            print(f"queries answered in all: {done}, on {threads} threads at niceness {options.niceness}")
+            if before:
+                count, seconds = (new - old for new, old in zip(computing(admin), before))
+                print(f"computed meanwhile: {count:.0f} queries, {1e3 * seconds / max(1, count):.0f} ms each")
+            print(f"load average: {loaded} before, {os.getloadavg()[0]:.1f} after")
         finally:
             for client in load:
                 client.kill()
