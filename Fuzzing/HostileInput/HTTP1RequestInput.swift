@@ -36,6 +36,14 @@ enum HTTP1RequestInput {
     /// Limits that inputs of a few kilobytes do not reach, except in the number of fields.
     static let roomy = HTTPLimits()
 
+    /// Limits for what was written anew, which may have become longer.
+    static let ample: HTTPLimits = {
+        var limits = HTTPLimits()
+        limits.headerSection *= 2
+        limits.fieldCount *= 2
+        return limits
+    }()
+
     /// Limits that short inputs reach.
     static let tight: HTTPLimits = {
         var limits = HTTPLimits()
@@ -210,10 +218,7 @@ struct RequestReading {
             bytes += isChunked ? HTTP1Serializer.chunks(body, size: 5) : body
             expected.append(parsed)
         }
-        var limits = HTTPLimits()
-        limits.headerSection *= 2
-        limits.fieldCount *= 2
-        let again = RequestReading([bytes[...]], limits, bodyLimit: HTTP1RequestInput.generous)
+        let again = RequestReading([bytes[...]], HTTP1RequestInput.ample, bodyLimit: HTTP1RequestInput.generous)
         guard again.error == nil, again.isBetweenRequests || expected.isEmpty, again.heads.count == expected.count else {
             return ["accepted requests are others when they are written and read again"]
         }
@@ -226,8 +231,15 @@ struct RequestReading {
 }
 
 extension HTTP1RequestHead {
-    /// Whether method, target and the fields that do not belong to one connection agree.
+    /// Whether method, target, the fields that do not belong to one connection, and the kind of body agree.
     fileprivate func isSameMessage(as other: Self) -> Bool {
+        head.isSameMessage(as: other.head) && (framing == .chunked) == (other.framing == .chunked)
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether method, target and the fields that do not belong to one connection agree.
+    func isSameMessage(as other: Self) -> Bool {
         func own(_ fields: HTTPFields) -> [HTTPFields.Field] {
             let hop = [
                 "host", "connection", "content-length", "transfer-encoding", "keep-alive", "proxy-connection", "upgrade", "te",
@@ -235,14 +247,13 @@ extension HTTP1RequestHead {
             ]
             return fields.filter { !hop.contains($0.name) }
         }
-        return head.method == other.head.method && head.path == other.head.path && head.query == other.head.query
-            && head.authority == other.head.authority && own(head.fields) == own(other.head.fields)
-            && (framing == .chunked) == (other.framing == .chunked)
+        return method == other.method && path == other.path && query == other.query && authority == other.authority
+            && own(fields) == own(other.fields)
     }
 }
 
 /// Whether all is visible ASCII.
-private func isVisible(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+func isVisible(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 
 /// Whether no scalar is a control byte other than tab; every one stands for a byte.
 func hasNoControls(_ text: String) -> Bool {

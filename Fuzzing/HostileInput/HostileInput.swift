@@ -19,6 +19,10 @@ public enum HostileInput: String, CaseIterable, Sendable {
     case http1Request = "http1-request"
     /// Answers of HTTP/1.1, in any cut.
     case http1Response = "http1-response"
+    /// What a client of HTTP/2 sends, in any cut.
+    case http2Request = "http2-request"
+    /// What a server of HTTP/2 sends, in any cut.
+    case http2Response = "http2-response"
     /// Bytes that should be a proto3 message.
     case protobufWire = "protobuf-wire"
     /// Text that should be a protobuf message.
@@ -42,6 +46,8 @@ public enum HostileInput: String, CaseIterable, Sendable {
     public var examples: [[UInt8]] {
         switch self {
         case .http1Request, .http1Response, .json5, .callerFile: []
+        case .http2Request: HTTP2Examples.server
+        case .http2Response: HTTP2Examples.client
         case .publishedConfiguration: EncryptedQueryInput.configurations
         case .protobufWire: SchemaExamples.wire
         case .protobufText: SchemaExamples.text
@@ -58,6 +64,8 @@ public enum HostileInput: String, CaseIterable, Sendable {
         return switch self {
         case .http1Request: HTTP1RequestInput.judge(input)
         case .http1Response: HTTP1ResponseInput.judge(input)
+        case .http2Request: HTTP2RequestInput.judge(input)
+        case .http2Response: HTTP2ResponseInput.judge(input)
         case .protobufWire: ProtobufWireInput.judge(input)
         case .protobufText: ProtobufTextInput.judge(input)
         case .lookupMessages: LookupMessagesInput.judge(input)
@@ -75,6 +83,11 @@ public enum HostileInput: String, CaseIterable, Sendable {
 struct SteeredInput: Sendable {
     let steering: [UInt8]
     let message: ArraySlice<UInt8>
+
+    init(steering: [UInt8], message: ArraySlice<UInt8>) {
+        self.steering = steering
+        self.message = message
+    }
 
     init(_ input: ArraySlice<UInt8>) {
         let count = Int((input.first ?? 0) & 7)

@@ -38,6 +38,18 @@ import Testing
         .http1Response: Set(responseErrors.map { "error \($0.rawValue)" }).union([
             "interim", "answer", "last answer", "until end",
         ]),
+        .http2Request: [
+            "request", "head", "expects continue", "cookie", "body", "end of body", "answered", "pong",
+            "closed NO_ERROR", "closed PROTOCOL_ERROR", "closed CANCEL", "failed PROTOCOL_ERROR", "failed FRAME_SIZE_ERROR",
+            "failed COMPRESSION_ERROR", "failed FLOW_CONTROL_ERROR", "failed STREAM_CLOSED", "failed ENHANCE_YOUR_CALM",
+            "error unsupportedMethod", "error malformedTarget", "error requestLineTooLong", "error malformedHost",
+            "error conflictingAuthority", "error headerSectionTooLarge", "error tooManyFields", "error unsupportedExpectation",
+        ],
+        .http2Response: [
+            "response", "response with body", "not processed", "connection ended", "goes away", "reset PROTOCOL_ERROR",
+            "reset CANCEL", "error bodyTooLarge", "error headerSectionTooLarge", "error tooManyFields",
+            "error malformedStatusLine", "failed ENHANCE_YOUR_CALM",
+        ],
         .protobufWire: [
             "message", "nothing", "error truncated", "error varintTooLong", "error lengthBeyondEnd", "error wrongWireType",
             "error invalidWireType", "error group", "error fieldNumberZero", "error invalidUTF8", "error nestingTooDeep",
@@ -128,6 +140,40 @@ import Testing
         #expect(input.pieces(from: 2) == [[65, 66, 67]])
         #expect(input.moved.elementsEqual([65, 66, 67]) && input.moved.startIndex == 3)
         #expect(SteeredInput([7, 1]).message.isEmpty)
+    }
+
+    /// Scripts are frames, and the output is read as what it is.
+    @Test func framesAreWrittenAndRead() throws {
+        let script = FrameScript.frame(1, 5, 3, [7, 8]) + FrameScript.frame(6, 0, 255) + [0, 1, 1, 9, 1]
+        let frames = try #require(OutputFrame.all(in: FrameScript.frames(script[...])[...]))
+        #expect(frames.map(\.type) == [1, 6, 0])
+        #expect(frames.map(\.stream) == [3, .max, 1])
+        #expect(frames.map { Array($0.payload) } == [[7, 8], [], [1]])
+        #expect(frames.map(\.endsStream) == [true, false, true])
+        #expect(OutputFrame.all(in: FrameScript.frames(script[...]).dropLast()) == nil)
+    }
+
+    /// Readings of HTTP/2 differ where one byte of what a session says does.
+    @Test func http2VerdictsAreCompared() throws {
+        func server(_ script: [UInt8]) throws -> HTTP2RequestReading {
+            let bytes = HTTP2Preface.bytes + FrameScript.frames(script[...])
+            return try #require(HTTP2RequestReading([bytes[...]], HTTPLimits(), HTTP2Limits(), owner: nil))
+        }
+        let head: [UInt8] = [0x83, 0x86, 0x84, 0x01, 1, 0x68]
+        let post = FrameScript.frame(4) + FrameScript.frame(1, 4, 1, head)
+        let whole = try server(post + FrameScript.frame(0, 1, 1, [1, 2]))
+        #expect(whole.violations.isEmpty && whole.said.count == 3)
+        #expect(try server(post + FrameScript.frame(0, 1, 1, [1, 3])).reliable != whole.reliable)
+        #expect(try server(post + FrameScript.frame(0, 0, 1, [1, 2])).reliable != whole.reliable)
+        let ping = FrameScript.frame(6, 0, 0, [UInt8](repeating: 0, count: 8))
+        #expect(try server(post + FrameScript.frame(0, 1, 1, [1, 2]) + ping).output != whole.output)
+    }
+
+    /// What the fuzzer begins with reaches many verdicts and breaks no rule.
+    @Test(arguments: [HostileInput.http2Request, .http2Response]) func http2ExamplesBreakNoRule(target: HostileInput) {
+        let verdicts = target.examples.map { target.judge($0[...]) }
+        #expect(verdicts.allSatisfy { $0.violations.isEmpty })
+        #expect(verdicts.reduce(into: Set<String>()) { $0.formUnion($1.outcomes) }.count >= 8)
     }
 
     @Test func examplesAreAccepted() {
