@@ -35,6 +35,7 @@ import Testing
             switch event {
             case .head(let stream, _, _, _): "head \(stream)"
             case .failed(let code): "failed \(code)"
+            case .refused: "refused"
             default: "other"
             }
         }
@@ -123,6 +124,17 @@ import Testing
         #expect(client.nextOutput(atMost: 1 << 16).isEmpty)
         client.connectionEnded()
         #expect(client.takeEvents() == [.failed(stream: stream, .connectionEnded)])
+    }
+
+    /// A stream that is one too many, before the peer knows how many there may be, is refused, and that is said.
+    @Test func oneStreamTooMany() throws {
+        var limits = HTTP2Limits()
+        limits.concurrentStreams = 2
+        let session = try Self.server(limits)
+        let heads = [1, 3, 5].flatMap { Self.frame(1, 5, stream: $0, Self.get) }
+        session.receive((HTTP2Preface.bytes + Self.frame(4) + heads)[...], now: .now)
+        #expect(Self.types(session.nextOutput(atMost: 1 << 16, now: .now)).contains(3))
+        #expect(Self.names(session.takeEvents()) == ["head 1", "head 3", "refused"])
     }
 
     /// A client takes what came before the flood in the same piece.

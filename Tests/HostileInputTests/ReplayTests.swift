@@ -39,7 +39,7 @@ import Testing
             "interim", "answer", "last answer", "until end",
         ]),
         .http2Request: [
-            "request", "head", "expects continue", "cookie", "body", "end of body", "answered", "pong",
+            "request", "head", "expects continue", "cookie", "body", "end of body", "answered", "refused", "pong",
             "closed NO_ERROR", "closed PROTOCOL_ERROR", "closed CANCEL", "failed PROTOCOL_ERROR", "failed FRAME_SIZE_ERROR",
             "failed COMPRESSION_ERROR", "failed FLOW_CONTROL_ERROR", "failed STREAM_CLOSED", "failed ENHANCE_YOUR_CALM",
             "error unsupportedMethod", "error malformedTarget", "error requestLineTooLong", "error malformedHost",

@@ -302,6 +302,10 @@ extension HTTP2ServerSession: HTTP2BridgeOwner {
 
     func frameSent(_ frame: HTTP2Frame) {
         if !flood.noteSent(frame, now: now) { return fail(.enhanceYourCalm) }
+        // The library refuses a stream that is one too many without telling of it.
+        if frame.type == HTTP2Frame.reset, frame.code == HTTP2ErrorCode.refusedStream.rawValue, streams[frame.stream] == nil {
+            note(.refused)
+        }
         if frame.type == HTTP2Frame.goAway {
             if frame.code != HTTP2ErrorCode.noError.rawValue { reportFailure(HTTP2ErrorCode(code: frame.code)) }
             // Not before: the library sends a PING ahead of everything else.
@@ -323,11 +327,7 @@ extension HTTP2ServerSession: HTTP2BridgeOwner {
     func streamClosed(_ stream: Int32, code: UInt32) {
         guard let state = streams.removeValue(forKey: stream) else { return }
         if state.head != nil { headersSince = nil }
-        if state.isAnnounced {
-            note(.closed(stream: stream, HTTP2ErrorCode(code: code)))
-        } else if code == HTTP2ErrorCode.refusedStream.rawValue {
-            note(.refused)
-        }
+        if state.isAnnounced { note(.closed(stream: stream, HTTP2ErrorCode(code: code))) }
     }
 }
 
