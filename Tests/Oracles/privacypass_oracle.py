@@ -128,5 +128,5 @@ def sign(job):
 
 
 commands = {"request": request, "finish": finish, "verify": verify, "sign": sign}
-if sys.argv[1] in commands:
+if __name__ == "__main__" and sys.argv[1] in commands:
     print(json.dumps(commands[sys.argv[1]](json.load(sys.stdin))))
