@@ -7,9 +7,10 @@
     token_phone.py spend URL --tokens FILE        spends the tokens of a file and prints the statuses
     token_phone.py drain URL [--limit N]          issues one after the other until the quota is used up
     token_phone.py hostile URL                    bad requests and fields, each beside what service.md 1.12 says
-    token_phone.py flow URL [--seconds S] [--rate R] [--speed X]
+    token_phone.py flow URL [--seconds S] [--rate R] [--speed X] [--keep N]
         issues and spends R times a second each, as phones of both generations, and counts every refusal; keys may be rotated
-        meanwhile. With --speed the wall clock of the server runs X times faster (faketime), and so does the phones'
+        meanwhile. N tokens are held back, so that they grow old. With --speed the wall clock of the server runs X times faster
+        (faketime -f '+0 xX', FAKETIME_DONT_FAKE_MONOTONIC=1), and so does the phones'
     token_phone.py times URL [--rounds N]         whether refusals of different credentials differ in time
 
 Every form prints one line of JSON. Common options: --user TEXT (what stands behind `Bearer `), --issuer NAME. Written from
@@ -17,9 +18,7 @@ RFC 9577, RFC 9578 and the service's specification; shares no code and no librar
 """
 import argparse
 import base64
-import collections
 import concurrent.futures
-import hashlib
 import http.client
 import json
 import sys
@@ -207,6 +206,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--rate", type=float, default=50)
     parser.add_argument("--speed", type=float, default=1)
+    parser.add_argument("--until-keys", type=int, default=0, help="flow goes on until so many keys are listed, and then --seconds")
+    parser.add_argument("--keep", type=int, default=0, help="tokens that flow holds back, so that they grow old")
     parser.add_argument("--rounds", type=int, default=500)
     options = parser.parse_args()
     if options.command == "probe":
