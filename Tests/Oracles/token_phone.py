@@ -3,7 +3,7 @@
 
     token_phone.py probe                          exit 0 if the packages are there
     token_phone.py obtain URL [--count N] [--save FILE] [--spend N]
-        directory, the user's key, N tokens in parallel threads; spends the first --spend tokens, each twice; the rest go to FILE
+        directory, the user's key, N tokens in parallel threads; spends the first --spend tokens, each twice; all go to FILE
     token_phone.py spend URL --tokens FILE        spends the tokens of a file and prints the statuses
     token_phone.py drain URL [--limit N]          issues one after the other until the quota is used up
     token_phone.py hostile URL                    bad requests and fields, each beside what service.md 1.12 says
@@ -11,7 +11,9 @@
         issues and spends R times a second each, as phones of both generations, and counts every refusal; keys may be rotated
         meanwhile. N tokens are held back, so that they grow old. With --speed the wall clock of the server runs X times faster
         (faketime -f '+0 xX', FAKETIME_DONT_FAKE_MONOTONIC=1), and so does the phones'
-    token_phone.py times URL [--rounds N]         whether refusals of different credentials differ in time
+    token_phone.py times URL [--rounds N] [--compare TEXT]...
+        whether refusals of different credentials differ in time: rank tests against an unknown one, and of each TEXT (a revoked
+        token, a wrong signature) against random ones of its length
 
 Every form prints one line of JSON. Common options: --user TEXT (what stands behind `Bearer `), --issuer NAME. Written from
 RFC 9577, RFC 9578 and the service's specification; shares no code and no library with the Swift side.
@@ -206,9 +208,10 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--rate", type=float, default=50)
     parser.add_argument("--speed", type=float, default=1)
-    parser.add_argument("--until-keys", type=int, default=0, help="flow goes on until so many keys are listed, and then --seconds")
+    parser.add_argument("--until-keys", type=int, default=0, help="flow: wait for so many listed keys first")
     parser.add_argument("--keep", type=int, default=0, help="tokens that flow holds back, so that they grow old")
     parser.add_argument("--rounds", type=int, default=500)
+    parser.add_argument("--compare", action="append", default=[])
     options = parser.parse_args()
     if options.command == "probe":
         return

@@ -94,10 +94,11 @@ def hostile_users(phone, trial):
     ] + [
         (value[:40], [value])
         for value in [
-            "Bearer", "Bearer ", "", token, f"Bearer{token}", f"Basic {token}", f"Token {token}", "Bearer zzzz", f"Bearer {token}A",
-            f"Bearer {token[:-1]}", f'Bearer "{token}"', f"Bearer '{token}'", f"Bearer {token},{token}", f"Bearer {token}, {token}",
-            f"Bearer {token} {token}", f"Bearer {token}, Bearer {token}", f"Bearer token={token}", f"Bearer\t{token}",
-            # base64 of the token, damaged: no padding, half of it, too much, other padding, bits that must be zero, other alphabet.
+            "Bearer", "Bearer ", "", token, f"Bearer{token}", f"Basic {token}", f"Token {token}", "Bearer zzzz",
+            f"Bearer {token}A", f"Bearer {token[:-1]}", f'Bearer "{token}"', f"Bearer '{token}'", f"Bearer {token},{token}",
+            f"Bearer {token}, {token}", f"Bearer {token} {token}", f"Bearer {token}, Bearer {token}", f"Bearer token={token}",
+            f"Bearer\t{token}",
+            # base64 of the token, damaged: no padding, half of it, too much, in the middle, bits that must be zero, alphabet.
             f"Bearer {coded.rstrip('=')}", f"Bearer {coded[:-1]}", f"Bearer {coded}=", f"Bearer ={coded}",
             f"Bearer {coded[:2]}={coded[2:]}", f"Bearer {coded[:-3]}R==", f"Bearer {coded[:2]}%{coded[3:]}",
             f"Bearer {coded[:2]} {coded[2:]}", f"Bearer {coded[:2]}-{coded[3:]}", f"Bearer {coded[:3]}", "Bearer ====",
@@ -358,6 +359,11 @@ def times(options):
         "malformed base64": lambda: coded[:2] + "=" + coded[3:],
         "long": lambda: secrets.token_urlsafe(48),
     }
+    against = {}
+    for i, given in enumerate(options.compare):
+        kinds[f"as long as given {i}"] = lambda given=given: secrets.token_urlsafe(len(given))[: len(given)]
+        kinds[f"given {i}"] = lambda given=given: given
+        against[f"given {i}"] = f"as long as given {i}"
     (issuance,) = phone.prepare(phone.user_key())
     request = bytes.fromhex(issuance["request"])
     result = {}
@@ -376,9 +382,8 @@ def times(options):
                     taken[kind].append(duration / 1000)
         rows = {}
         for kind, values in taken.items():
-            probability, z = rank_test(taken["unknown"], values)
-            rows[kind] = {
-                "medianMicroseconds": round(statistics.median(values), 1), "unknownIsSlower": round(probability, 3), "z": round(z, 2)
-            }
+            probability, z = rank_test(taken[against.get(kind, "unknown")], values)
+            median = round(statistics.median(values), 1)
+            rows[kind] = {"medianMicroseconds": median, "unknownIsSlower": round(probability, 3), "z": round(z, 2)}
         result[path] = rows
     return result
