@@ -1,6 +1,6 @@
 // A phone whose blinding, unblinding and verification are Cloudflare's CIRCL (package blindrsa), unmodified, as Debian packages it
-// (golang-github-cloudflare-circl-dev 1.3.1); the same package is what Cloudflare's Private Access Token clients are made of.
-// Around it stand Go's own HTTP client, ASN.1 reader and base64, and the two structures of RFC 9577 and RFC 9578.
+// (golang-github-cloudflare-circl-dev 1.3.1). Around it stand Go's own HTTP client, ASN.1 reader and base64; only the structures of
+// RFC 9577 and RFC 9578 (challenge, token, request) are put together here.
 //
 //	foreign_phone URL [USER-TOKEN]
 //
