@@ -65,13 +65,15 @@ let package = Package(
         .target(
             name: "LookupService",
             dependencies: [
-                "CallerDirectory", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore", "KeywordPIR", "PrivacyPass", "BFV",
+                "CallerDirectory", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore", "KeywordPIR", "PrivacyPass",
+                "ObliviousHTTP", "BFV",
                 "LookupMessages", "Protobuf", "Cryptography",
             ]),
         .target(
             name: "DeviceClient",
             dependencies: [
-                "HTTPClient", "HTTPCore", "KeywordPIR", "PrivacyPass", "BFV", "LookupMessages", "Protobuf", "Cryptography",
+                "HTTPClient", "HTTPCore", "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "BFV", "LookupMessages", "Protobuf",
+                "Cryptography",
             ]),
 
         // Roof.
@@ -79,7 +81,7 @@ let package = Package(
             name: "veilring",
             dependencies: [
                 "LookupService", "DeviceClient", "CallerDirectory", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore",
-                "KeywordPIR", "PrivacyPass", "BFV", "LookupMessages", "Cryptography",
+                "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "BFV", "LookupMessages", "Cryptography",
             ]),
 
         .target(name: "CAllocationCount", path: "Benchmarks/CAllocationCount"),
@@ -129,7 +131,7 @@ let package = Package(
             name: "LookupServiceTests",
             dependencies: [
                 "LookupService", "CallerDirectory", "DeviceClient", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore",
-                "KeywordPIR", "LookupMessages", "Protobuf", "TestCertificates",
+                "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "LookupMessages", "Protobuf", "TestCertificates",
             ]),
         .testTarget(name: "DeviceClientTests", dependencies: ["DeviceClient", "HTTPClient", "HTTPCore", "LookupMessages"]),
         .testTarget(

@@ -25,6 +25,7 @@ public struct Device: Sendable {
     public let app: String
 
     private let service: ServiceConnection
+    private let path: ObliviousPath?
     /// What pays for requests; nil: the server takes none.
     private var wallet: TokenWallet?
     private var state: DeviceState
@@ -41,25 +42,33 @@ public struct Device: Sendable {
     ///   - userAgent: what the device calls itself.
     ///   - state: a folder that keeps identifier and keys between runs; nil: they are thrown away.
     ///   - trust: whose certificates are good enough when a URL is https.
+    ///   - route: the gateway, and perhaps a relay, through which every request goes sealed; nil: directly.
     ///   - timeout: for each request.
     /// - Throws: `DeviceError`: `invalidURL`, `untrusted`, `state`, `cannotEncrypt`.
     public init(
         serviceURL: String, issuerURL: String? = nil, userToken: String? = nil, app: String,
         userAgent: String = Device.defaultUserAgent,
-        state: String? = nil, trust: TLSTrust = .system, timeout: Duration = .seconds(30)
+        state: String? = nil, trust: TLSTrust = .system, through route: ObliviousRoute? = nil,
+        timeout: Duration = .seconds(30)
     ) throws(DeviceError) {
         if let issuerURL { _ = try ServiceConnection.url(issuerURL) }
         let memory = try DeviceState(folder: state)
         self.app = app
         self.state = memory
+        let path = try route.map { route throws(DeviceError) in try ObliviousPath(route, trust: trust) }
+        self.path = path
         service = try ServiceConnection(
-            url: serviceURL, userAgent: userAgent, identifier: memory.identifier, trust: trust, timeout: timeout)
+            url: serviceURL, userAgent: userAgent, identifier: memory.identifier, trust: trust, path: path,
+            timeout: timeout)
         if let userToken {
             wallet = try TokenWallet(
                 url: issuerURL ?? serviceURL, userToken: userToken, userAgent: userAgent, trust: trust, timeout: timeout,
-                state: memory)
+                state: memory, path: path)
         }
     }
+
+    /// Bytes that went through relay and gateway; nil for a device that asks directly.
+    public var traffic: ObliviousTraffic? { path?.traffic }
 
     /// What the last supply of tokens took; nil if there was none.
     public var tokenSupply: TokenSupply? {

@@ -7,20 +7,15 @@ import Protobuf
 
 /// A device's connection to the service.
 struct ServiceConnection: Sendable {
-    private let client: HTTPClient
+    private let way: RequestPath
     private let fields: HTTPFields
     private let timeout: Duration
 
     init(
-        url: String, userAgent: String, identifier: String, trust: TLSTrust, timeout: Duration
+        url: String, userAgent: String, identifier: String, trust: TLSTrust, path: ObliviousPath?, timeout: Duration
     ) throws(DeviceError) {
         let parsed = try Self.url(url)
-        do throws(HTTPClientError) {
-            client = try HTTPClient(url: parsed, trust: trust)
-        } catch {
-            // Only the trusted certificates can be wrong here.
-            throw .untrusted(error)
-        }
+        way = try RequestPath(to: parsed, through: path, trust: trust)
         fields = [
             "user-identifier": identifier, "user-agent": userAgent, "content-type": "application/x-protobuf",
         ]
@@ -39,13 +34,8 @@ struct ServiceConnection: Sendable {
     func send(_ path: String, _ message: some ProtobufMessage, _ token: Token?) throws(DeviceError) -> [UInt8] {
         var fields = fields
         if let token { fields.append("authorization", PrivateTokenAuthorization.text(for: token)) }
-        let response: HTTPResponse
-        do throws(HTTPClientError) {
-            response = try client.send(
-                HTTPRequest(method: "POST", path: path, fields: fields, body: message.encoded()), timeout: timeout)
-        } catch {
-            throw .network(step: path, error)
-        }
+        let response = try way.send(
+            HTTPRequest(method: "POST", path: path, fields: fields, body: message.encoded()), step: path, timeout: timeout)
         guard response.status == 200 else {
             throw .refused(step: path, status: response.status, message: Self.message(in: response.body))
         }

@@ -36,10 +36,11 @@ struct TokenWallet: Sendable {
     ///   - url: scheme, host and port of the issuer.
     ///   - userToken: what stands behind `Bearer `.
     init(
-        url: String, userToken: String, userAgent: String, trust: TLSTrust, timeout: Duration, state: DeviceState
+        url: String, userToken: String, userAgent: String, trust: TLSTrust, timeout: Duration, state: DeviceState,
+        path: ObliviousPath?
     ) throws(DeviceError) {
         connection = try IssuerConnection(
-            url: url, userToken: userToken, userAgent: userAgent, trust: trust, timeout: timeout)
+            url: url, userToken: userToken, userAgent: userAgent, trust: trust, path: path, timeout: timeout)
         do throws(PrivacyPassError) {
             challenge = try TokenChallenge(issuerName: connection.name)
         } catch {
@@ -120,23 +121,19 @@ struct TokenWallet: Sendable {
 private struct IssuerConnection: Sendable {
     /// The issuer's name in challenges: its host, with the port if that is not the scheme's (RFC 9577 section 2.1).
     let name: String
-    private let client: HTTPClient
+    private let way: RequestPath
     private let userAgent: String
     private let userToken: String
     private let timeout: Duration
 
     init(
-        url: String, userToken: String, userAgent: String, trust: TLSTrust, timeout: Duration
+        url: String, userToken: String, userAgent: String, trust: TLSTrust, path: ObliviousPath?, timeout: Duration
     ) throws(DeviceError) {
         let parsed = try ServiceConnection.url(url)
         guard (1...4096).contains(userToken.utf8.count), userToken.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .unusableUserToken
         }
-        do throws(HTTPClientError) {
-            client = try HTTPClient(url: parsed, trust: trust)
-        } catch {
-            throw .untrusted(error)
-        }
+        way = try RequestPath(to: parsed, through: path, trust: trust)
         name = parsed.authority
         self.userToken = userToken
         self.userAgent = userAgent
@@ -176,13 +173,8 @@ private struct IssuerConnection: Sendable {
         var fields: HTTPFields = ["user-agent": userAgent]
         if isAuthorized { fields.append("authorization", "Bearer \(userToken)") }
         if !body.isEmpty { fields.append("content-type", "application/private-token-request") }
-        let response: HTTPResponse
-        do throws(HTTPClientError) {
-            response = try client.send(
-                HTTPRequest(method: method, path: path, fields: fields, body: body), timeout: timeout)
-        } catch {
-            throw .network(step: path, error)
-        }
+        let response = try way.send(
+            HTTPRequest(method: method, path: path, fields: fields, body: body), step: path, timeout: timeout)
         guard response.status == 200 else {
             throw .refused(step: path, status: response.status, message: ServiceConnection.message(in: response.body))
         }

@@ -13,6 +13,8 @@ public final class LookupService: HTTPHandler {
     let store: any EvaluationKeyStore
     /// Issuer keys, users and spent tokens; nil: everyone may ask.
     let privacyPass: PrivacyPassRoles?
+    /// Opens encapsulated requests; nil: there is no gateway.
+    let gateway: ObliviousGateway?
     let log: any LogWriter
     let snapshots = SnapshotHolder()
     let decodedKeys: DecodedKeyCache
@@ -26,6 +28,8 @@ public final class LookupService: HTTPHandler {
     let registrars: WorkPool
     /// Signs blindly.
     let signers: WorkPool
+    /// Opens encapsulated requests.
+    let openers: WorkPool
     /// The answer of `GET /config`, made once for each snapshot.
     let publicConfig = PublicConfigCache()
     let deadlines = Deadlines()
@@ -40,12 +44,15 @@ public final class LookupService: HTTPHandler {
 
     /// A service without data: it answers 503 until the first `swap`.
     ///
-    /// - Parameter privacyPass: who may ask; nil: everyone.
+    /// - Parameters:
+    ///   - privacyPass: who may ask; nil: everyone.
+    ///   - gateway: opens encapsulated requests; nil: they are not taken.
     public init(
         options: ServiceOptions = ServiceOptions(), store: any EvaluationKeyStore, privacyPass: PrivacyPassRoles? = nil,
-        log: any LogWriter
+        gateway: ObliviousGateway? = nil, log: any LogWriter
     ) {
         self.privacyPass = privacyPass
+        self.gateway = gateway
         self.options = options
         self.store = store
         self.log = log
@@ -66,6 +73,12 @@ public final class LookupService: HTTPHandler {
             WorkPool.Settings(
                 name: "signer", threads: options.signingThreads ?? max(1, options.computeThreads / 2),
                 niceness: options.computeNiceness, rules: issuing, waitingTime: options.waitingTime))
+        // Junk costs as much as a real request, so half of the cores at most are busy with it (service.md 8.4).
+        openers = WorkPool(
+            WorkPool.Settings(
+                name: "opener", threads: gateway == nil ? 1 : max(1, options.computeThreads / 2),
+                rules: LineRules(queries: 0, upkeep: gateway == nil ? 0 : options.waitingClerical),
+                waitingTime: options.waitingTime))
     }
 
     /// Puts a snapshot in force, for all use cases in one step. Requests that began before end under the one before.
@@ -103,13 +116,14 @@ public final class LookupService: HTTPHandler {
     /// Decides about a request by its head (service.md 1.8): route, method, length, encoding, credentials.
     public func begin(_ head: HTTPRequestHead) -> HTTPAdmission {
         do throws(ServiceFailure) {
-            let route = try route(path: head.path, authority: head.authority)
+            let route = try route(of: head)
             let limit = try bodyLimit(of: route)
-            guard methods(of: route).contains(head.method) else { throw .methodNotAllowed }
+            guard methods(of: route, path: head.path).contains(head.method) else { throw .methodNotAllowed }
             if let length = head.contentLength, length > limit, head.method == "POST" { throw .bodyTooLarge }
             let encodings = head.fields.values("content-encoding")
             guard encodings.allSatisfy({ $0 == "identity" || $0.isEmpty }) else { throw .compressedRequest }
             switch route.credential(method: head.method) {
+            case .none where route == .gateway && head.method == "POST": try checkGatewayHead(head)
             case .none:
                 let response = try publicAnswer(route, head)
                 record(head, response, after: .zero, received: 0)
@@ -137,12 +151,17 @@ public final class LookupService: HTTPHandler {
     public func handle(_ request: HTTPRequest, reply: HTTPReply) {
         let call = ServiceCall(request: request, reply: reply, service: self)
         do throws(ServiceFailure) {
-            let route = try route(path: request.path, authority: request.authority)
+            let route = try route(of: request.head)
             let limit = try bodyLimit(of: route)
-            guard methods(of: route).contains(request.method) else { throw .methodNotAllowed }
+            guard methods(of: route, path: request.path).contains(request.method) else { throw .methodNotAllowed }
             if request.body.count > limit { throw .bodyTooLarge }
             switch route.credential(method: request.method) {
-            case .none: call.answer(try publicAnswer(route, request.head))
+            case .none:
+                guard route == .gateway, request.method == "POST", let gateway else {
+                    return call.answer(try publicAnswer(route, request.head))
+                }
+                try checkGatewayHead(request.head)
+                takeEncapsulated(call, by: gateway)
             case .userToken:
                 guard let privacyPass else { throw .notFound }
                 let credential = try Self.userCredential(request.fields)
@@ -169,7 +188,7 @@ public final class LookupService: HTTPHandler {
         case .config: try takeConfig(call, snapshot: snapshot, user: user)
         case .key: try takeKeys(call, snapshot: snapshot, user: user)
         case .queries: try takeQueries(call, snapshot: snapshot, user: user)
-        case .issuerDirectory, .userTokenKey, .issue, .unknown: throw .notFound
+        case .issuerDirectory, .userTokenKey, .issue, .gateway, .gatewayKeys, .unknown: throw .notFound
         }
     }
 
@@ -182,13 +201,22 @@ public final class LookupService: HTTPHandler {
         case .issuerDirectory:
             guard let privacyPass else { throw .notFound }
             return privacyPass.keys.directoryAnswer(head)
+        case .gateway, .gatewayKeys:
+            guard let gateway else { throw .notFound }
+            // The root is everybody's first try; only who asks for keys gets them there (service.md 3.3).
+            if head.path == "/", head.fields["accept"]?.lowercased().contains(ObliviousGateway.listType) != true {
+                throw .notFound
+            }
+            return gateway.listAnswer(head, isOldForm: head.path == "/ohttp-configs")
         case .key, .queries, .userTokenKey, .issue, .unknown: throw .notFound
         }
     }
 
     /// The methods that a route answers.
-    private func methods(of route: RouteName) -> [String] {
+    private func methods(of route: RouteName, path: String) -> [String] {
         switch route {
+        case .gateway: path == "/gateway" || path == gateway?.rules.path ? ["POST"] : ["POST", "GET", "HEAD"]
+        case .gatewayKeys: ["GET", "HEAD"]
         case .config: options.servesPublicConfig ? ["POST", "GET", "HEAD"] : ["POST"]
         case .key, .queries, .issue: ["POST"]
         case .issuerDirectory, .userTokenKey: ["GET", "HEAD"]
@@ -204,13 +232,23 @@ public final class LookupService: HTTPHandler {
         case .issuerDirectory, .userTokenKey, .issue:
             guard privacyPass != nil else { throw .notFound }
             return route == .issue ? options.issueBody : 0
+        case .gateway, .gatewayKeys:
+            guard gateway != nil else { throw .notFound }
+            return route == .gateway ? gatewayBodyLimit : 0
         case .unknown: throw .notFound
         }
     }
 
+    /// The route of a request. What is for the gateway does not come through the gateway.
+    private func route(of head: HTTPRequestHead) throws(ServiceFailure) -> RouteName {
+        let route = try route(path: head.path, authority: head.authority)
+        if head.source == .gateway, route.role == .gateway { throw .notFound }
+        return route
+    }
+
     /// The answer to a request that is refused.
     func refusal(_ failure: ServiceFailure, path: String, retryAfter: Int? = nil) -> HTTPResponse {
-        let route = RouteName(path: path)
+        let route = name(ofPath: path)
         let challenge: String? =
             switch route.credential(method: "POST") {
             case .token: privacyPass?.keys.challenge
@@ -218,7 +256,7 @@ public final class LookupService: HTTPHandler {
             case .none: nil
             }
         return failure.response(
-            retryAfter: retryAfter, allow: methods(of: route).joined(separator: ", "), challenge: challenge)
+            retryAfter: retryAfter, allow: methods(of: route, path: path).joined(separator: ", "), challenge: challenge)
     }
 
     /// The one `User-Identifier`: 1 to 128 bytes of visible ASCII.
@@ -232,7 +270,7 @@ public final class LookupService: HTTPHandler {
 
     /// Counts an answered request, and writes its line.
     func record(_ head: HTTPRequestHead, _ response: HTTPResponse, after duration: Duration, received: Int) {
-        let route = RouteName(path: head.path)
+        let route = name(ofPath: head.path)
         metrics.answered(.init(route: route, status: response.status, version: head.version), after: duration)
         log.note(
             .request(
@@ -244,6 +282,6 @@ public final class LookupService: HTTPHandler {
 
     /// Counts a refusal.
     func refused(_ path: String, _ failure: ServiceFailure) {
-        metrics.refusals.add(to: .init(route: RouteName(path: path), failure: failure))
+        metrics.refusals.add(to: .init(route: name(ofPath: path), failure: failure))
     }
 }

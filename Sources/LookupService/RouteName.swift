@@ -11,6 +11,10 @@ enum RouteName: String, Sendable, CaseIterable {
     case userTokenKey = "user_token_key"
     /// Blind signatures.
     case issue
+    /// The gateway's resource: encapsulated requests (RFC 9458).
+    case gateway
+    /// The gateway's key configuration.
+    case gatewayKeys = "gateway_keys"
     case unknown
 
     init(path: String) {
@@ -21,6 +25,8 @@ enum RouteName: String, Sendable, CaseIterable {
         case "/.well-known/private-token-issuer-directory": self = .issuerDirectory
         case "/token-key-for-user-token": self = .userTokenKey
         case "/issue": self = .issue
+        case "/", "/gateway", "/.well-known/ohttp-gateway": self = .gateway
+        case "/ohttp-keys", "/ohttp-configs": self = .gatewayKeys
         default: self = .unknown
         }
     }
@@ -41,7 +47,7 @@ enum RouteName: String, Sendable, CaseIterable {
         case .config: method == "POST" ? .token : .none
         case .key, .queries: .token
         case .userTokenKey, .issue: .userToken
-        case .issuerDirectory, .unknown: .none
+        case .issuerDirectory, .gateway, .gatewayKeys, .unknown: .none
         }
     }
 }

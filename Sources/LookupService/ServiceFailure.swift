@@ -33,6 +33,14 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
     case quotaExceeded = "quota_exceeded"
     /// The operator's server could not be asked about a user token.
     case userSourceUnavailable = "user_source_unavailable"
+    /// Not `message/ohttp-req`.
+    case unsupportedMediaType = "unsupported_media_type"
+    /// Gateway: the key is not ours any more, or the opening failed.
+    case unknownGatewayKey = "unknown_gateway_key"
+    /// Gateway: a request for somebody else.
+    case foreignTarget = "foreign_target"
+    /// Gateway: an expectation inside.
+    case expectationFailed = "expectation_failed"
     case malformedMessage = "malformed_message"
     case bodyTooLarge = "body_too_large"
     case invalidExistingIDs = "invalid_existing_ids"
@@ -86,13 +94,16 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
         case .notFound, .unknownUseCaseInConfig: 404
         case .misdirected: 421
         case .methodNotAllowed: 405
-        case .compressedRequest: 415
+        case .compressedRequest, .unsupportedMediaType: 415
         case .noToken, .malformedToken, .unknownTokenKey, .tokenNotSigned, .otherChallenge, .tokenSpent, .unauthorizedUser,
             .expiredUser:
             401
         case .invalidTokenRequest: 422
         case .quotaExceeded: 429
-        case .invalidUserIdentifier, .repeatedAuthorization, .malformedMessage, .invalidExistingIDs, .unknownUseCaseInQuery,
+        case .foreignTarget: 403
+        case .expectationFailed: 417
+        case .invalidUserIdentifier, .repeatedAuthorization, .malformedMessage, .unknownGatewayKey, .invalidExistingIDs,
+            .unknownUseCaseInQuery,
             .evaluationKeyNotFound, .invalidRequest:
             400
         case .bodyTooLarge: 413
@@ -119,6 +130,10 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
         case .configurationGone: "Configuration is not available"
         case .evaluationKeyNotFound: "Evaluation key not found"
         case .notSupported: "Not supported"
+        case .unsupportedMediaType: "Unsupported media type"
+        case .unknownGatewayKey: "key identifier unknown"
+        case .foreignTarget: "Target is not served here"
+        case .expectationFailed: "Expectation failed"
         case .noToken, .malformedToken: "No private token"
         case .unknownTokenKey: "No token key found"
         case .tokenNotSigned, .otherChallenge, .tokenSpent: "Token did not pass verification"
@@ -149,6 +164,13 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
         if status == 503 || status == 429 { fields.append("retry-after", "\(retryAfter ?? Int.random(in: 1...5))") }
         if self == .methodNotAllowed { fields.append("allow", allow) }
         if status == 401, let challenge { fields.append("www-authenticate", challenge) }
+        if self == .unknownGatewayKey {
+            // The problem type that makes a client fetch the keys again (RFC 9458 section 5.3).
+            fields["content-type"] = "application/problem+json"
+            let type = "https://iana.org/assignments/http-problem-types#ohttp-key"
+            return HTTPResponse(
+                status: status, fields: fields, body: Array("{\"type\":\"\(type)\",\"title\":\"\(message)\"}".utf8))
+        }
         return HTTPResponse(
             status: status, fields: fields, body: Array("{\"error\":{\"message\":\"\(message)\"}}".utf8))
     }

@@ -65,16 +65,24 @@ struct DemoCommand: Command {
         settings.admin = nil
         let store = try ServeCommand.openStore(configuration)
         let server = LookupServer(
-            configuration: settings, store: store, privacyPass: try ServeCommand.privacyPass(configuration), log: SilentLog()
+            configuration: settings, store: store, privacyPass: try ServeCommand.privacyPass(configuration),
+            gateway: try ServeCommand.gateway(configuration), log: SilentLog()
         ) {
             try snapshots.load(data: configuration.data)
         }
         guard let address = try server.start().first else { throw Failure(description: "the server has no address") }
         defer { server.stop() }
         output.result("3. veilring serve: http://\(address), version \(report.version)")
+        let relay = HTTPServer(
+            configuration: HTTPServerConfiguration(listeners: [ListenAddress(host: "127.0.0.1", port: 0)], threads: 1),
+            handler: try RelayHandler(gateway: "http://\(address)", trust: .system, bodyLimit: 13 << 20))
+        guard let relayAddress = try relay.start().first else { throw Failure(description: "the relay has no address") }
+        defer { relay.shutdown(drain: .zero) }
+        output.result("   veilring relay: http://\(relayAddress), which sees sealed requests only, and the server no addresses")
         output.result("4. A phone gets tokens for its user token, fetches the configuration and uploads its evaluation key:")
         var device = try Device(
-            serviceURL: "http://\(address)", userToken: "AAAA", app: Self.app, userAgent: Device.defaultUserAgent, state: nil)
+            serviceURL: "http://\(address)", userToken: "AAAA", app: Self.app, userAgent: Device.defaultUserAgent, state: nil,
+            through: ObliviousRoute(gateway: "http://\(address)", relay: "http://\(relayAddress)"))
         let present = try device.prepare([device.blockUseCase, device.identityUseCase])
         if let supply = device.tokenSupply {
             let time = JSONText.milliseconds(supply.time).text
@@ -90,6 +98,7 @@ struct DemoCommand: Command {
             output.result("     " + LookupCommand.line(answer))
             guard answer.found == isThere else { throw Failure(description: "a number was answered wrongly") }
         }
+        if let traffic = device.traffic { output.result("   " + LookupCommand.line(traffic)) }
         output.result("   The server answered without learning which numbers were asked, or whether they were found.")
         output.result("Next: put your callers into a CSV file like this one, write a veilring.json5, and run")
         output.result("     veilring build --config veilring.json5 && veilring serve --config veilring.json5")

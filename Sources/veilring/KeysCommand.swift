@@ -11,9 +11,9 @@ struct KeysCommand: Command {
     let name = "keys"
     let summary = "lists, makes, rotates and removes the issuer's keys"
     let usage = """
-        usage: veilring keys list   --config FILE [--json]
+        usage: veilring keys list   --config FILE [--gateway] [--json]
                veilring keys create --config FILE
-               veilring keys rotate --config FILE [--tier NAME]
+               veilring keys rotate --config FILE [--tier NAME | --gateway]
                veilring keys remove --config FILE ID
 
         list    shows every key with its tier, its phase and its times
@@ -27,6 +27,7 @@ struct KeysCommand: Command {
     let options = [
         Option(name: "--config", value: "FILE", help: "the configuration (veilring.json5)"),
         Option(name: "--tier", value: "NAME", help: "the tier (rotate)"),
+        Option(name: "--gateway", help: "the gateway's keys instead of the issuer's (list, rotate)"),
         Option(name: "--json", help: "print an array of objects (list)"),
     ]
 
@@ -38,6 +39,10 @@ struct KeysCommand: Command {
         let configuration = try VeilringConfiguration.load(path: file, environment: ProcessInfo.processInfo.environment)
         let folder = try IssuerKeyFolder(configuration.access)
         let now = Int64(time(nil))
+        if arguments.has("--gateway") {
+            try gateway(action, ServeCommand.gatewayKeys(configuration), now, isJSON: arguments.has("--json"), output)
+            return .done
+        }
         switch action {
         case "list": try list(folder, now, isJSON: arguments.has("--json"), output)
         case "create":
@@ -61,6 +66,38 @@ struct KeysCommand: Command {
         for tier in tier.map({ [$0] }) ?? access.tierNames {
             let (name, begins) = try folder.rotate(tier: tier, at: now)
             output.result("\(tier): \(name.prefix(8)) is announced, and used from \(Self.utc(begins))")
+        }
+    }
+
+    private func gateway(
+        _ action: String, _ folder: GatewayKeyFolder, _ now: Int64, isJSON: Bool, _ output: any Output
+    ) throws {
+        switch action {
+        case "list":
+            let keys = try folder.list(at: now)
+            if isJSON {
+                func time(_ value: Int64?) -> JSONText { value.map { .int(Int($0)) } ?? .null }
+                return output.result(
+                    JSONText.array(
+                        keys.map {
+                            .object([
+                                ("id", .int(Int($0.id))), ("phase", .string($0.phase.rawValue)),
+                                ("created", time($0.times.created)), ("listedFrom", time($0.times.listedFrom)),
+                                ("leavesList", time($0.times.leavesListAt)), ("opensUntil", time($0.times.opensUntil)),
+                            ])
+                        }
+                    ).text)
+            }
+            for key in keys {
+                var line = "\(key.id)  \(key.phase.rawValue), made \(Self.utc(key.times.created))"
+                if let time = key.times.listedFrom, time > now { line += ", listed from \(Self.utc(time))" }
+                if let time = key.times.opensUntil { line += ", opens requests until \(Self.utc(time))" }
+                output.result(line)
+            }
+        case "rotate":
+            let (id, begins) = try folder.rotate(at: now)
+            output.result("gateway: key \(id) is made, and listed from \(Self.utc(begins))")
+        default: throw UsageError("--gateway goes with list and rotate")
         }
     }
 

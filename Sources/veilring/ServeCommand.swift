@@ -6,6 +6,7 @@ import Glibc
 import HTTPCore
 import HTTPServer
 import LookupService
+import ObliviousHTTP
 import StateStore
 
 /// Serves the data that `build` published.
@@ -52,7 +53,8 @@ struct ServeCommand: Command {
         // Read again at each reload, so that a file that became invalid is noticed then, not at the next start.
         let read = { @Sendable in try VeilringConfiguration.load(path: file, environment: environment) }
         let server = LookupServer(
-            configuration: settings, store: store, privacyPass: privacyPass, log: log,
+            configuration: settings, store: store, privacyPass: privacyPass,
+            gateway: try Self.gateway(configuration), log: log,
             certificates: { Self.certificates(try read()) }, access: { try read().access }
         ) {
             let now = try read()
@@ -68,6 +70,32 @@ struct ServeCommand: Command {
         guard configuration.authentication == .privacyPass else { return nil }
         let hosts = configuration.hosts?.issuer.map { [$0] } ?? configuration.listen.map(\.description)
         return try PrivacyPassRoles(access: configuration.access, data: configuration.data, issuerNames: hosts)
+    }
+
+    /// The gateway of a deployment; nil if it is switched off.
+    static func gateway(_ configuration: VeilringConfiguration) throws -> ObliviousGateway? {
+        let settings = configuration.gateway
+        guard settings.serve else { return nil }
+        var rules = GatewayRules()
+        let names: [String: HPKEAEAD] = [
+            "aes-128-gcm": .aes128GCM, "aes-256-gcm": .aes256GCM, "chacha20-poly1305": .chaCha20Poly1305,
+        ]
+        rules.aeads = settings.aeads.compactMap { names[$0] }
+        rules.paddingMultiple = settings.paddingBytes
+        (rules.path, rules.keysPath) = (settings.path, settings.keysPath)
+        let hosts = configuration.hosts?.names ?? []
+        return try ObliviousGateway(
+            folder: gatewayKeys(configuration), rules: rules, targets: GatewayTargets(secure: hosts))
+    }
+
+    /// The gateway's keys, beside the issuer's.
+    static func gatewayKeys(_ configuration: VeilringConfiguration) -> GatewayKeyFolder {
+        let settings = configuration.gateway
+        return GatewayKeyFolder(
+            path: configuration.access.tokens.keys,
+            rules: GatewayRotationRules(
+                listMaxAge: Int64(settings.keyMaxAgeSeconds), period: Int64(max(1, settings.rotationDays)) * 86_400),
+            isScheduled: settings.rotationDays > 0)
     }
 
     /// The key store of a deployment: `<data>/state/keys.sqlite`.

@@ -4,6 +4,7 @@ import Glibc
 
 let program = Program(commands: [
     DemoCommand(), BuildCommand(), ServeCommand(), LookupCommand(), UsersCommand(), KeysCommand(),
+    RelayCommand(),
 ])
 let status = program.run(Array(CommandLine.arguments.dropFirst()), output: StandardOutput())
 exit(status.rawValue)

@@ -65,7 +65,7 @@ extension VeilringConfiguration {
 struct ConfigurationReader {
     static let known = [
         "data", "region", "listen", "tls", "admin", "hosts", "log", "authentication", "allowUnauthenticated", "users",
-        "userSources", "tiers", "tokens", "publicConfig", "useCases", "retention", "limits",
+        "userSources", "tiers", "tokens", "publicConfig", "gateway", "useCases", "retention", "limits",
     ]
     static let knownInUseCase = ["kind", "source", "format", "numbers", "nameFormat", "icons", "iconPolicy", "pir"]
     static let useCasesAtMost = 1000
@@ -91,7 +91,7 @@ struct ConfigurationReader {
             file: section.log.file, data: folder, region: region, listen: listen,
             tls: certificates, admin: readAdmin(listen: listen), hosts: readHosts(certificates: certificates), log: readLog(),
             authentication: authentication, allowUnauthenticated: allowUnauthenticated,
-            access: readAccess(data: folder, useCases: useCases), useCases: useCases,
+            access: readAccess(data: folder, useCases: useCases), gateway: readGateway(), useCases: useCases,
             retention: readRetention(), limits: readLimits(), notices: [])
     }
 

@@ -22,6 +22,8 @@ struct EnvironmentOverrides {
             ("tokens.directoryMaxAgeSeconds", .integer), ("tokens.lifetimeHours", .integer),
             ("tokens.rotationDays", .integer), ("tokens.challenge", .string), ("tokens.issuerNames", .list),
             ("tokens.defaultKeyForAll", .bool), ("publicConfig.serve", .bool), ("publicConfig.maxAgeSeconds", .integer),
+            ("gateway.serve", .bool), ("gateway.path", .string), ("gateway.keysPath", .string), ("gateway.aeads", .list),
+            ("gateway.keyMaxAgeSeconds", .integer), ("gateway.rotationDays", .integer), ("gateway.paddingBytes", .integer),
         ] + HostSettings.keys.map { ("hosts.\($0)", .string) } + LogSettings.keys.map { ("log.\($0)", .string) }
         + RetentionSettings.keys.map { ("retention.\($0)", .integer) }
         + LimitSettings.fields.map { ("limits.\($0.name)", .integer) }

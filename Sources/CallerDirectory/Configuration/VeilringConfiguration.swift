@@ -146,6 +146,8 @@ public struct VeilringConfiguration: Sendable, Equatable {
     public var allowUnauthenticated: Bool
     /// Users and tokens.
     public var access: AccessSettings
+    /// The Oblivious HTTP gateway.
+    public var gateway: GatewaySettings
     /// The use cases in the order of the file.
     public var useCases: [UseCaseConfiguration]
     /// How long old data stays answerable.

@@ -79,10 +79,12 @@ public final class LookupServer: Sendable {
     ///   - load: gives the snapshot to serve, at start and at every reload, or throws; its error's text goes to the log.
     ///   - certificates: gives the certificates of the TLS listeners, at start and at every reload.
     ///   - privacyPass: issuer keys, users and spent tokens; closed when the server stops. Nil: everyone may ask.
+    ///   - gateway: opens encapsulated requests; nil: they are not taken.
     ///   - access: gives users and tiers at every reload; nil: they stay.
     public init(
         configuration: LookupServerConfiguration, store: any EvaluationKeyStore, privacyPass: PrivacyPassRoles? = nil,
-        log: any LogWriter, certificates: @escaping @Sendable () throws -> [TLSCertificateFiles] = { [] },
+        gateway: ObliviousGateway? = nil, log: any LogWriter,
+        certificates: @escaping @Sendable () throws -> [TLSCertificateFiles] = { [] },
         access: (@Sendable () throws -> AccessSettings)? = nil,
         load: @escaping @Sendable () throws -> ServiceSnapshot
     ) {
@@ -92,7 +94,8 @@ public final class LookupServer: Sendable {
         self.load = load
         self.privacyPass = privacyPass
         self.access = access
-        let service = LookupService(options: configuration.service, store: store, privacyPass: privacyPass, log: log)
+        let service = LookupService(
+            options: configuration.service, store: store, privacyPass: privacyPass, gateway: gateway, log: log)
         self.service = service
         server = HTTPServer(configuration: configuration.http, handler: service) { event in
             service.metrics.take(event)
@@ -125,6 +128,9 @@ public final class LookupServer: Sendable {
         do {
             try loadCertificates()
             addresses = try server.start()
+            if configuration.service.hosts == nil {
+                service.gateway?.replaceTargets(Self.targets(addresses, of: configuration.http))
+            }
             let snapshot = try load()
             service.swap(to: snapshot)
             noteServing(snapshot.version)
@@ -139,6 +145,20 @@ public final class LookupServer: Sendable {
         watchCertificates()
         startWatchdog()
         return addresses
+    }
+
+    /// Without names of our own the addresses that we listen on are ours; http for those in cleartext on loopback (service.md 3.8).
+    private static func targets(_ addresses: [SocketAddress], of http: HTTPServerConfiguration) -> GatewayTargets {
+        var (secure, cleartext): ([String], [String]) = ([], [])
+        for (listener, address) in zip(http.listeners, addresses) {
+            // As it is, and as it is written in the configuration with the port that the system chose.
+            var written = listener
+            written.port = address.port
+            let names = [address.description, written.description]
+            secure += names
+            if !listener.tls, address.isLoopback { cleartext += names }
+        }
+        return GatewayTargets(secure: secure, cleartext: cleartext)
     }
 
     /// Signs of life for the service manager, if it wants them, as long as event loops and computing threads do their work.
@@ -286,10 +306,15 @@ public final class LookupServer: Sendable {
 
     /// Rotates keys, reads users again, writes counters down, every second until the server has stopped.
     private func keepTokensInOrder() {
-        guard let privacyPass else { return }
+        guard privacyPass != nil || service.gateway != nil else { return }
         tokenUpkeep.asyncAfter(deadline: .now() + 1) { [weak self] in
             guard let self, !isStopped.load(ordering: .acquiring) else { return }
-            privacyPass.maintain(log: log)
+            privacyPass?.maintain(log: log)
+            do throws(IssuerKeyError) {
+                try service.gateway?.refresh()
+            } catch {
+                log.note(.tokenUpkeepFailed(reason: "\(error)"))
+            }
             keepTokensInOrder()
         }
     }

@@ -110,7 +110,7 @@ struct MetricsPage: Sendable {
         let pools = [
             ("compute", service.computing.figures), ("clerk", service.clerks.figures),
             ("registrar", service.registrars.figures),
-            ("signer", service.signers.figures),
+            ("signer", service.signers.figures), ("opener", service.openers.figures),
         ]
         func family(_ name: String, _ help: String, _ value: (WorkPool.Figures) -> MetricValue) -> MetricFamily {
             .gauge(name, help, pools.map { MetricSample(labels: [LabelPair("pool", $0)], value: value($1)) })

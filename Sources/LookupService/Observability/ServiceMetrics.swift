@@ -2,6 +2,7 @@
 
 import HTTPCore
 import HTTPServer
+import ObliviousHTTP
 
 /// Why the front itself refused a request or connection.
 enum FrontRefusal: String, MetricLabel {
@@ -125,6 +126,25 @@ enum ReloadResult: String, MetricLabel {
     case failed
 }
 
+/// How the opening of an encapsulated request ended.
+enum DecapsulationResult: Hashable, Sendable {
+    case opened
+    case failed(EncapsulationError)
+
+    /// As a label.
+    var labelText: String {
+        switch self {
+        case .opened: "ok"
+        case .failed(.malformed): "malformed"
+        case .failed(.unknownKey): "unknown_key"
+        case .failed(.unsupportedSuite): "unsupported_suite"
+        case .failed(.cannotOpen): "cannot_open"
+        case .failed(.tooLarge): "too_large"
+        case .failed(.truncated): "truncated"
+        }
+    }
+}
+
 /// Everything that is counted where it happens. What can be asked for at any time is gathered in MetricsPage.swift.
 final class ServiceMetrics: Sendable {
     /// What an answered request is counted by.
@@ -148,6 +168,8 @@ final class ServiceMetrics: Sendable {
     /// By the name of a use case, or `unknownUseCase`.
     let queries = CombinedCounters<String>()
 
+    /// Openings of encapsulated requests, by how they ended.
+    let decapsulations = CombinedCounters<DecapsulationResult>()
     /// By the tier of the key.
     let tokensIssued = CombinedCounters<String>()
 

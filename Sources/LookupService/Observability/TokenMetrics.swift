@@ -17,6 +17,11 @@ extension MetricsPage {
             .counter(
                 "veilring_tokens_other_challenge_total", "Tokens for another challenge than ours that were accepted.",
                 roles?.redemption.otherChallenges.load(ordering: .relaxed) ?? 0),
+            .counter(
+                "veilring_gateway_requests_total", "Encapsulated requests, by how their opening ended.",
+                service.metrics.decapsulations.all.sorted { $0.key.labelText < $1.key.labelText }.map { result, count in
+                    MetricSample(labels: [LabelPair("result", result.labelText)], value: .integer(count))
+                }),
             .gauge(
                 "veilring_spent_tokens", "Spent tokens of all keys.",
                 spent.map { [MetricSample(value: .integer($0.tokens))] } ?? []),

@@ -41,15 +41,25 @@ extension RouteName {
         switch self {
         case .config, .key, .queries: .service
         case .issuerDirectory, .userTokenKey, .issue: .issuer
+        case .gateway, .gatewayKeys: .gateway
         case .unknown: nil
         }
     }
 }
 
 extension LookupService {
+    /// The route behind a path, as the configuration has it.
+    func name(ofPath path: String) -> RouteName {
+        if let gateway {
+            if path == gateway.rules.path { return .gateway }
+            if path == gateway.rules.keysPath { return .gatewayKeys }
+        }
+        return RouteName(path: path)
+    }
+
     /// The route of a request, if the host that it names answers it.
     func route(path: String, authority: String) throws(ServiceFailure) -> RouteName {
-        let route = RouteName(path: path)
+        let route = name(ofPath: path)
         guard let hosts = options.hosts else { return route }
         guard let roles = hosts.roles(of: authority) else { throw .misdirected }
         guard let role = route.role, roles.contains(role) else { throw .notFound }

@@ -133,11 +133,7 @@ public struct IssuerKeyFolder: Sendable {
 
     private func forgetExpired(at now: Int64) throws(IssuerKeyError) {
         let expired = schedule(of: try stored()).expired(at: now)
-        do throws(StateStoreError) {
-            for name in expired { try folder.remove(name: name) }
-        } catch {
-            throw .folder(error)
-        }
+        for name in expired { try folder.removeKey(name) }
     }
 
     /// What the times of the keys say; no private key is opened for that.
@@ -150,27 +146,54 @@ public struct IssuerKeyFolder: Sendable {
             }, defaultTier: defaultTier, isDefaultForAll: isDefaultForAll, rules: rules)
     }
 
-    private func stored() throws(IssuerKeyError) -> [StoredKey] {
-        do throws(StateStoreError) {
-            return try folder.load()
-        } catch {
-            throw .folder(error)
-        }
-    }
+    private func stored() throws(IssuerKeyError) -> [StoredKey] { try folder.loadKeys() }
 
-    private func save(_ record: StoredKey) throws(IssuerKeyError) {
-        do throws(StateStoreError) {
-            try folder.save(record)
-        } catch {
-            throw .folder(error)
-        }
-    }
+    private func save(_ record: StoredKey) throws(IssuerKeyError) { try folder.saveKey(record) }
 
     private func locked<Outcome>(
         _ body: () throws(IssuerKeyError) -> Outcome
+    ) throws(IssuerKeyError) -> Outcome { try folder.lockedForKeys(body) }
+}
+
+extension KeyFolder {
+    /// All keys; errors as those of keys.
+    func loadKeys() throws(IssuerKeyError) -> [StoredKey] {
+        do throws(StateStoreError) {
+            return try load()
+        } catch {
+            throw .folder(error)
+        }
+    }
+
+    func saveKey(_ record: StoredKey) throws(IssuerKeyError) {
+        do throws(StateStoreError) {
+            try save(record)
+        } catch {
+            throw .folder(error)
+        }
+    }
+
+    func removeKey(_ name: String) throws(IssuerKeyError) {
+        do throws(StateStoreError) {
+            try remove(name: name)
+        } catch {
+            throw .folder(error)
+        }
+    }
+
+    func stampOfKeys() throws(IssuerKeyError) -> KeyFolderStamp {
+        do throws(StateStoreError) {
+            return try stamp()
+        } catch {
+            throw .folder(error)
+        }
+    }
+
+    func lockedForKeys<Outcome>(
+        _ body: () throws(IssuerKeyError) -> Outcome
     ) throws(IssuerKeyError) -> Outcome {
         do {
-            return try folder.locked { try body() }
+            return try locked { try body() }
         } catch let error as IssuerKeyError {
             throw error
         } catch let error as StateStoreError {

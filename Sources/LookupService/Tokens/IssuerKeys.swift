@@ -34,16 +34,8 @@ public final class IssuerKeys: Sendable {
         self.rule = rule
         self.now = now
         self.tiers = Mutex(tiers)
-        let stamp = try Self.stamp(folder)
+        let stamp = try folder.folder.stampOfKeys()
         state = Mutex(State(keyring: try folder.load(), stamp: stamp))
-    }
-
-    private static func stamp(_ folder: IssuerKeyFolder) throws(IssuerKeyError) -> KeyFolderStamp {
-        do throws(StateStoreError) {
-            return try folder.folder.stamp()
-        } catch {
-            throw .folder(error)
-        }
     }
 
     /// Looks at the folder and the clock: new keys come into force, keys whose time has come get successors.
@@ -52,7 +44,7 @@ public final class IssuerKeys: Sendable {
     func refresh() throws(IssuerKeyError) -> [String] {
         try folder.maintain(tiers: tiers.withLock { $0 }, at: now())
         // Taken first: what changes while the keys are read is noticed the next time.
-        let stamp = try Self.stamp(folder)
+        let stamp = try folder.folder.stampOfKeys()
         let (known, isSame) = state.withLock { ($0.keyring, $0.stamp == stamp) }
         if isSame { return [] }
         let fresh = try folder.load(known: known)

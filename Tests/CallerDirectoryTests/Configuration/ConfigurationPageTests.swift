@@ -47,6 +47,7 @@ struct ConfigurationPageTests {
         #expect(keys["`userSources.endpoint`"] == Set(UserEndpointSettings.keys))
         #expect(keys["`tiers.<name>`"] == Set(TierSettings.keys))
         #expect(keys["`tokens`"] == Set(TokenSettings.keys))
+        #expect(keys["`gateway`"] == Set(GatewaySettings.keys))
         #expect(keys["`publicConfig`"] == Set(PublicConfigSettings.keys))
         #expect(keys["`tls`"] == ["names", "certificate", "key"])
         #expect(keys["`hosts`"] == Set(HostSettings.keys))

@@ -168,7 +168,7 @@ struct MetricsPageTests {
     func parsed() throws {
         let subject = try ServiceUnderTest()
         let running = try RunningServer { subject.snapshot }
-        #expect(try running.client().send(HTTPRequest(method: "GET", path: "/config")).status == 405)
+        #expect(try running.client().send(HTTPRequest(method: "PUT", path: "/config")).status == 405)
         let response = try running.adminClient().send(HTTPRequest(method: "GET", path: "/metrics"))
         let page = String(decoding: response.body, as: UTF8.self)
         let parsed = try #require(try MetricsOracle.parse(page))
@@ -215,6 +215,7 @@ struct MetricsPageTests {
         #expect(subject.call("/nothing").status == 404)
         subject.service.metrics.take(.goAwaySent(.fault(.enhanceYourCalm)))
         subject.service.metrics.tokensIssued.add(to: "free")
+        subject.service.metrics.decapsulations.add(to: .opened)
         let tokens = try TokenServiceUnderTest()
         let families = Self.families(of: subject.service)
         let rows = try Self.rows().filter { $0[0].hasPrefix("veilring_") || $0[0].hasPrefix("process_") }

@@ -29,13 +29,13 @@ struct ServiceUnderTest {
 
     init(
         options: ServiceOptions = ServiceOptions(), name: String = "Johnny", sharding: ShardingFunction = .sha256,
-        store: (any EvaluationKeyStore)? = nil, isLoaded: Bool = true
+        store: (any EvaluationKeyStore)? = nil, isLoaded: Bool = true, gateway: ObliviousGateway? = nil
     ) throws {
         let store = try store ?? InMemoryEvaluationKeyStore()
         let log = MemoryLog()
         self.store = store
         self.log = log
-        service = LookupService(options: options, store: store, log: log)
+        service = LookupService(options: options, store: store, gateway: gateway, log: log)
         identitySample = try SampleUseCase.make(
             Self.identity, kind: .identity, rows: Self.rows(name: name), sharding: sharding)
         // Fewer buckets, so that the two use cases have different configuration ids.

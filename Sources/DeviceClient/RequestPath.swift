@@ -1,0 +1,181 @@
+// How a device reaches a server: directly, or sealed through a relay and a gateway (RFC 9458; service.md 1.1, 3).
+
+import HTTPClient
+import HTTPCore
+import ObliviousHTTP
+import Synchronization
+
+/// Through which machines a device's requests go.
+public struct ObliviousRoute: Sendable, Equatable {
+    /// The gateway: scheme, host and port; a path if its resource is not at `/`.
+    public var gateway: String
+    /// The relay before it; nil: the gateway is asked directly, which hides nothing from it.
+    public var relay: String?
+
+    /// A route.
+    public init(gateway: String, relay: String? = nil) {
+        self.gateway = gateway
+        self.relay = relay
+    }
+}
+
+/// Bytes that went over the legs of an oblivious path.
+public struct ObliviousTraffic: Sendable, Equatable {
+    /// Encapsulated requests: what relay and gateway see.
+    public var sealedRequests = 0
+    /// What was in them.
+    public var plainRequests = 0
+    /// Encapsulated answers.
+    public var sealedResponses = 0
+    /// What was in them.
+    public var plainResponses = 0
+    /// Requests.
+    public var count = 0
+}
+
+/// A way to one server.
+enum RequestPath: Sendable {
+    case direct(HTTPClient)
+    case oblivious(ObliviousPath, HTTPURL)
+
+    init(to url: HTTPURL, through path: ObliviousPath?, trust: TLSTrust) throws(DeviceError) {
+        if let path {
+            self = .oblivious(path, url)
+            return
+        }
+        do throws(HTTPClientError) {
+            self = .direct(try HTTPClient(url: url, trust: trust))
+        } catch {
+            // Only the trusted certificates can be wrong here.
+            throw .untrusted(error)
+        }
+    }
+
+    /// Sends a request whose authority is the server's; `step` is what errors name.
+    func send(_ request: HTTPRequest, step: String, timeout: Duration) throws(DeviceError) -> HTTPResponse {
+        switch self {
+        case .direct(let client):
+            do throws(HTTPClientError) {
+                return try client.send(request, timeout: timeout)
+            } catch {
+                throw .network(step: step, error)
+            }
+        case .oblivious(let path, let url):
+            var request = request
+            request.scheme = url.scheme.rawValue
+            request.authority = url.authority
+            return try path.send(request, step: step, timeout: timeout)
+        }
+    }
+}
+
+/// A gateway, perhaps behind a relay.
+final class ObliviousPath: Sendable {
+    private let client: HTTPClient
+    private let resource: String
+    private let configuration = Mutex<KeyConfiguration?>(nil)
+    private let counted = Mutex(ObliviousTraffic())
+
+    /// Where a gateway's keys are (RFC 9540).
+    private static let keysPath = "/.well-known/ohttp-gateway"
+
+    /// Throws `DeviceError.invalidURL`, `untrusted`.
+    init(_ route: ObliviousRoute, trust: TLSTrust) throws(DeviceError) {
+        let gateway = try ServiceConnection.url(route.gateway)
+        let first = try route.relay.map { text throws(DeviceError) in try ServiceConnection.url(text) } ?? gateway
+        // A relay knows its gateway by itself.
+        resource = first.path
+        do throws(HTTPClientError) {
+            guard let base = try? HTTPURL("\(first.scheme.rawValue)://\(first.authority)") else {
+                throw HTTPClientError.connectTimeout
+            }
+            client = try HTTPClient(url: base, trust: trust)
+        } catch {
+            throw .untrusted(error)
+        }
+    }
+
+    var traffic: ObliviousTraffic { counted.withLock { $0 } }
+
+    func send(_ request: HTTPRequest, step: String, timeout: Duration) throws(DeviceError) -> HTTPResponse {
+        let (key, isFresh) = try currentKey(timeout: timeout)
+        do throws(DeviceError) {
+            return try send(request, sealedFor: key, step: step, timeout: timeout)
+        } catch {
+            // The gateway does not know the key any more.
+            guard !isFresh, case .refused(_, 400, _) = error else { throw error }
+        }
+        configuration.withLock { $0 = nil }
+        return try send(request, sealedFor: try currentKey(timeout: timeout).key, step: step, timeout: timeout)
+    }
+
+    private func send(
+        _ request: HTTPRequest, sealedFor key: KeyConfiguration, step: String, timeout: Duration
+    ) throws(DeviceError) -> HTTPResponse {
+        let plain: [UInt8]
+        let sealed: SealedRequest
+        do {
+            plain = try BinaryRequest(
+                method: request.method, scheme: request.scheme, authority: request.authority,
+                path: request.path + (request.query.map { "?" + $0 } ?? ""),
+                fields: request.fields.map { BinaryField($0.name, $0.value) }, content: request.body[...]
+            ).encoded()
+            sealed = try key.encapsulate(plain)
+        } catch {
+            throw .cannotEncrypt(reason: "\(error)")
+        }
+        let answer = try post(sealed.bytes, timeout: timeout)
+        do {
+            let opened = try sealed.responseOpener.open(answer)
+            let inner = try BinaryResponse(decoding: opened)
+            counted.withLock { traffic in
+                traffic.count += 1
+                traffic.plainRequests += plain.count
+                traffic.sealedRequests += sealed.bytes.count
+                traffic.plainResponses += opened.count
+                traffic.sealedResponses += answer.count
+            }
+            var fields: HTTPFields = [:]
+            for field in inner.fields { fields.append(field.name, field.value) }
+            return HTTPResponse(status: inner.status, fields: fields, body: Array(inner.content))
+        } catch {
+            throw .malformedAnswer(step: step)
+        }
+    }
+
+    private func post(_ body: [UInt8], timeout: Duration) throws(DeviceError) -> [UInt8] {
+        let request = HTTPRequest(
+            method: "POST", path: resource, fields: ["content-type": "message/ohttp-req"], body: body)
+        let response = try exchange(request, timeout: timeout)
+        guard response.status == 200 else {
+            throw .refused(
+                step: "gateway", status: response.status, message: ServiceConnection.message(in: response.body))
+        }
+        guard response.fields["content-type"] == "message/ohttp-res" else { throw .malformedAnswer(step: "gateway") }
+        return response.body
+    }
+
+    /// The gateway's key, and whether it was fetched just now.
+    private func currentKey(timeout: Duration) throws(DeviceError) -> (key: KeyConfiguration, isFresh: Bool) {
+        if let key = configuration.withLock({ $0 }) { return (key, false) }
+        let request = HTTPRequest(method: "GET", path: Self.keysPath, fields: ["accept": "application/ohttp-keys"])
+        let response = try exchange(request, timeout: timeout)
+        guard response.status == 200 else {
+            throw .refused(
+                step: Self.keysPath, status: response.status, message: ServiceConnection.message(in: response.body))
+        }
+        guard let list = try? KeyConfiguration.decodeList(response.body),
+            let key = list.first(where: { $0.preferredAEAD != nil })
+        else { throw .malformedAnswer(step: Self.keysPath) }
+        configuration.withLock { $0 = key }
+        return (key, true)
+    }
+
+    private func exchange(_ request: HTTPRequest, timeout: Duration) throws(DeviceError) -> HTTPResponse {
+        do throws(HTTPClientError) {
+            return try client.send(request, timeout: timeout)
+        } catch {
+            throw .network(step: request.path == Self.keysPath ? Self.keysPath : "gateway", error)
+        }
+    }
+}
