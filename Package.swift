@@ -88,7 +88,9 @@ let package = Package(
         .executableTarget(
             name: "veilring-bench",
             dependencies: [
-                "LookupService", "CallerDirectory", "KeywordPIR", "BFV", "RingMath", "LookupMessages", "CAllocationCount",
+                "LookupService", "CallerDirectory", "StateStore", "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "BFV",
+                "RingMath",
+                "LookupMessages", "Cryptography", "CAllocationCount",
             ],
             path: "Benchmarks/veilring-bench"),
 

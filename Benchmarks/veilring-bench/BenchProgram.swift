@@ -14,6 +14,7 @@ struct BenchProgram {
     static let usage = """
         usage: veilring-bench engine [options]
                veilring-bench build [options]
+               veilring-bench tokens [options]
                veilring-bench costs
                veilring-bench compare [--json] FIRST.json SECOND.json
                veilring-bench compare --against PROGRAM [--rounds N] [--json] engine|build [options]
@@ -33,11 +34,14 @@ struct BenchProgram {
           --rows-per-shard N   rows in a shard, on average (default 50000)
           --threads T          threads (default 2)
           --repeat R           builds, of which the median counts (default 1)
+        tokens   blind signatures and verifications beside `openssl speed rsa2048`, spends, sealed requests
+          --rounds N           rounds, of which the medians count (default 5)
+          --spent N            tokens that are spent already (default 100000)
         costs    what the operations cost here that the rule `cost` weighs, for two parameter sets
         compare  two results of the same options side by side; or another program, for example an older build of this one,
                  and this one in turn, N times each (default 5)
 
-        engine and build also take
+        engine, build and tokens also take
           --json               the result as JSON, to keep and to compare
           --commit ID          written into the JSON
 
@@ -55,10 +59,11 @@ struct BenchProgram {
             switch words.first {
             case "engine"?: try engine(Array(words.dropFirst()))
             case "build"?: try build(Array(words.dropFirst()))
+            case "tokens"?: try tokens(Array(words.dropFirst()))
             case "costs"?: try costs(Array(words.dropFirst()))
             case "compare"?: try compare(Array(words.dropFirst()))
-            case let other?: throw UsageError("unknown command \(other); known: engine build costs compare")
-            case nil: throw UsageError("a command is needed: engine, build, costs or compare")
+            case let other?: throw UsageError("unknown command \(other); known: engine build tokens costs compare")
+            case nil: throw UsageError("a command is needed: engine, build, tokens, costs or compare")
             }
             return 0
         } catch let error as UsageError {
@@ -94,6 +99,13 @@ struct BenchProgram {
     private func build(_ words: [String]) throws {
         let arguments = try Self.arguments(words, BuildBenchOptions.names)
         var measured = try BuildBenchmark(options: BuildBenchOptions(arguments)).run()
+        measured.commit = arguments.values["--commit"]
+        result(arguments.switches.contains("--json") ? try Self.json(measured) : measured.text)
+    }
+
+    private func tokens(_ words: [String]) throws {
+        let arguments = try Self.arguments(words, TokenBenchOptions.names)
+        var measured = try TokenBenchmark(options: TokenBenchOptions(arguments)).run()
         measured.commit = arguments.values["--commit"]
         result(arguments.switches.contains("--json") ? try Self.json(measured) : measured.text)
     }

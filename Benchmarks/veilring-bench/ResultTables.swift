@@ -76,6 +76,25 @@ extension EngineResult {
     }
 }
 
+extension TokenResult {
+    /// The result as a table.
+    var text: String {
+        func beside(_ own: Double, _ other: Double?) -> String {
+            guard let other else { return format(own, 0) + " a second" }
+            return "\(format(own, 0)) a second and core, openssl speed \(format(other, 0)): ratio \(format(own / other, 2))"
+        }
+        return """
+            \(machine.line)
+            blind signatures  \(beside(signaturesPerSecond, opensslSignaturesPerSecond))
+            verifications     \(beside(verificationsPerSecond, opensslVerificationsPerSecond))
+            spending          \(format(spendMicroseconds)) µs for each of a group among \(grouped(options.spent)), \
+            \(format(spendAgainMicroseconds)) µs if spent before; \(grouped(spentBytesOnDisk)) bytes on the disk
+            gateway           \(format(gatewayMicroseconds)) µs of processor time: 28 kB opened, 25 kB sealed
+            memory            peak \(megabytes(peakBytes))
+            """
+    }
+}
+
 extension BuildResult {
     /// The result as a table.
     var text: String {

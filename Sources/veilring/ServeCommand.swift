@@ -46,6 +46,14 @@ struct ServeCommand: Command {
         if privacyPass == nil {
             log.note(.configurationNotice("authentication is \"none\": whoever reaches a listener may ask; for tests only"))
         }
+        if configuration.gateway.serve, configuration.hosts == nil,
+            configuration.listen.contains(where: { !$0.address.isLoopback })
+        {
+            log.note(
+                .configurationNotice(
+                    "without `hosts` the gateway answers sealed requests for the addresses in `listen` only: name the hosts "
+                        + "that phones ask for"))
+        }
         let snapshots = DirectorySnapshots(log: log)
         var settings = Self.settings(configuration, activation: &activation)
         settings.manager = SdNotify(environment: environment)

@@ -21,7 +21,7 @@ struct CommandLineTests {
         "bad usage",
         arguments: [
             ("", "a command is needed"),
-            ("load", "unknown command load; known: engine build costs compare"),
+            ("load", "unknown command load; known: engine build tokens costs compare"),
             ("engine --rows", "--rows needs a value"),
             ("engine --rows --json", "--rows needs a value"),
             ("engine --rows 0", "--rows: expected a whole number from 1 to 100000000, got 0"),
