@@ -154,7 +154,11 @@ public final class LookupServer: Sendable {
             // As it is, and as it is written in the configuration with the port that the system chose.
             var written = listener
             written.port = address.port
-            let names = [address.description, written.description]
+            var names = [address.description, written.description]
+            if address.isLoopback {
+                written.host = "localhost"
+                names.append(written.description)
+            }
             secure += names
             if !listener.tls, address.isLoopback { cleartext += names }
         }
