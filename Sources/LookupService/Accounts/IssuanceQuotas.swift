@@ -27,6 +27,8 @@ protocol QuotaStore: Sendable {
     func load(user mark: [UInt8]) throws(StateStoreError) -> QuotaCounter?
     /// Writes counters down, all or none.
     func save(_ counters: [[UInt8]: QuotaCounter]) throws(StateStoreError)
+    /// Forgets counters that nothing was taken from since a time; gives how many.
+    @discardableResult func forget(olderThan time: Int64) throws(StateStoreError) -> Int
 }
 
 /// Counts issued tokens by user.
@@ -66,6 +68,14 @@ final class IssuanceQuotas: Sendable {
             $0.quotas = quotas
             $0.standard = standard
         }
+    }
+
+    /// Forgets counters whose buckets are full again and whose day is over: they are as good as none.
+    func forgetIdle(at now: Int64) throws(StateStoreError) {
+        let slowest = state.withLock { state in
+            ([state.standard] + state.quotas.values).map { Int64($0.burst) * 3600 / Int64(max(1, $0.perHour)) }.max() ?? 0
+        }
+        try store?.forget(olderThan: now - max(slowest, 86_400) - 86_400)
     }
 
     /// Takes one token out of a user's bucket. Throws what the store throws when a counter cannot be read: then nothing is granted.

@@ -133,13 +133,6 @@ public final class ObliviousGateway: Sendable {
     /// Opens an encapsulated request. May take milliseconds for a large one.
     func open(_ request: consuming [UInt8]) throws(EncapsulationError) -> OpenedRequest { try openers().open(request) }
 
-    /// Keys by phase, for metrics.
-    func counts() -> [GatewayKeyPhase: Int] {
-        let now = now()
-        let schedule = state.withLock { $0.schedule }
-        return Dictionary(schedule.keys.compactMap { schedule.phase(of: $0.id, at: now) }.map { ($0, 1) }) { $0 + $1 }
-    }
-
     /// The list of key configurations (RFC 9458 section 3), or its first one without length for clients of an older draft.
     func listAnswer(_ head: HTTPRequestHead, isOldForm: Bool) -> HTTPResponse {
         let now = now()

@@ -68,8 +68,12 @@ public struct IssuerKeyFolder: Sendable {
                 let schedule = self.schedule(of: try stored())
                 let isMissing = schedule.currentKey(forTier: tier, at: now).map { $0.tier != tier } ?? true
                 let due = schedule.nextRotation(ofTier: tier, now: now)
-                guard isMissing || isScheduled && due.announceAt <= now else { continue }
-                made.append(try rotate(tier, schedule, switchingAt: isMissing ? nil : due.switchTime, at: now))
+                if isMissing {
+                    // Signs at once, also where another key is announced: that one helps nobody before its turn.
+                    made.append(try add(tier, schedule, IssuerKeyTimes(created: now), at: now))
+                } else if isScheduled, due.announceAt <= now {
+                    made.append(try rotate(tier, schedule, switchingAt: due.switchTime, at: now))
+                }
             }
             try forgetExpired(at: now)
             return made
@@ -103,15 +107,23 @@ public struct IssuerKeyFolder: Sendable {
         _ tier: String, _ schedule: KeySchedule<String>, switchingAt time: Int64?, at now: Int64
     ) throws(IssuerKeyError) -> String {
         let plan = schedule.rotation(ofTier: tier, switchingAt: time, now: now)
-        let (key, pem) = try make(schedule, at: now)
-        let record = StoredKey(
-            kind: .issuer, name: key.publicKey.id.hexadecimal, tier: tier, created: now, privateKey: pem)
         // The new key first: a crash in between leaves a key too many in use, not one too few.
-        try save(record.with(plan.newKey))
+        let name = try add(tier, schedule, plan.newKey, at: now)
         for old in try stored() {
             guard let times = plan.changed[old.name] else { continue }
             try save(old.with(times))
         }
+        return name
+    }
+
+    /// Makes and stores a key with these times.
+    private func add(
+        _ tier: String, _ schedule: KeySchedule<String>, _ times: IssuerKeyTimes, at now: Int64
+    ) throws(IssuerKeyError) -> String {
+        let (key, pem) = try make(schedule, at: now)
+        let record = StoredKey(
+            kind: .issuer, name: key.publicKey.id.hexadecimal, tier: tier, created: now, privateKey: pem)
+        try save(record.with(times))
         return record.name
     }
 

@@ -16,6 +16,7 @@ public final class PrivacyPassRoles: Sendable {
     private let users: UserSources
     private let spent: any SpentTokenStore
     private let counters: SQLiteQuotaStore?
+    private let lastForgetting = Mutex<Int64?>(nil)
     /// The keys whose spent tokens were last said to be needed.
     private let keptSpent = Mutex<Set<String>>([])
 
@@ -79,6 +80,13 @@ public final class PrivacyPassRoles: Sendable {
             keptSpent.withLock { $0 = names }
         }
         attempt(log) { try attester.quotas.flush() }
+        attempt(log) {
+            let now = keys.now()
+            // Once an hour is often enough for what is days old.
+            guard lastForgetting.withLock({ $0.map { now - $0 >= 3600 } ?? true }) else { return }
+            try attester.quotas.forgetIdle(at: now)
+            lastForgetting.withLock { $0 = now }
+        }
         attempt(log) {
             guard try users.refresh() else { return }
             attester.replaceSources(users.all)

@@ -154,6 +154,22 @@ struct IssuerKeyFolderTests {
         #expect(subject.config(try subject.fetchToken()).status == 200)
     }
 
+    @Test("an emergency between announcement and turn of the next key: the tier is not without a key until then")
+    func removalDuringRotation() throws {
+        let subject = try TokenServiceUnderTest()
+        let folder = try Self.folder(subject)
+        let before = try subject.tokenKey("AAAA").id.hexadecimal
+        let (announced, begins) = try folder.rotate(tier: "free", at: subject.clock.now)
+        _ = try folder.remove(prefix: before, at: subject.clock.now)
+        subject.roles.maintain(log: subject.log)
+        let now = try subject.tokenKey("AAAA").id.hexadecimal
+        #expect(now != before && now != announced)
+        #expect(subject.config(try subject.fetchToken()).status == 200)
+        subject.clock.advance(begins - subject.clock.now)
+        subject.roles.maintain(log: subject.log)
+        #expect(try subject.tokenKey("AAAA").id.hexadecimal == announced)
+    }
+
     @Test("no two live keys share the byte by which requests name them")
     func truncatedIDs() throws {
         let subject = try TokenServiceUnderTest {
