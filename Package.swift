@@ -19,7 +19,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(
             name: "CNghttp2", path: "Sources/CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
-        .target(name: "CLinux", path: "Sources/CLinux"),
+        .target(name: "CLinux", path: "Sources/CLinux", linkerSettings: [.linkedLibrary("resolv")]),
         .target(
             name: "CPhoneNumber", path: "Sources/CPhoneNumber",
             linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf")]),
@@ -76,11 +76,20 @@ let package = Package(
                 "Cryptography",
             ]),
 
+        // Fifth floor.
+        .target(
+            name: "DeploymentCheck",
+            dependencies: [
+                "LookupService", "DeviceClient", "CallerDirectory", "HTTPClient", "HTTPCore", "KeywordPIR",
+                "PrivacyPass", "ObliviousHTTP", "LookupMessages", "Protobuf", "Cryptography", "CLinux",
+            ]),
+
         // Roof.
         .executableTarget(
             name: "veilring",
             dependencies: [
-                "LookupService", "DeviceClient", "CallerDirectory", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore",
+                "DeploymentCheck", "LookupService", "DeviceClient", "CallerDirectory", "HTTPServer", "HTTPClient", "HTTPCore",
+                "StateStore",
                 "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "BFV", "LookupMessages", "Cryptography",
             ]),
 
@@ -136,6 +145,12 @@ let package = Package(
                 "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "LookupMessages", "Protobuf", "TestCertificates",
             ]),
         .testTarget(name: "DeviceClientTests", dependencies: ["DeviceClient", "HTTPClient", "HTTPCore", "LookupMessages"]),
+        .testTarget(
+            name: "DeploymentCheckTests",
+            dependencies: [
+                "DeploymentCheck", "LookupService", "CallerDirectory", "DeviceClient", "HTTPServer", "HTTPClient", "HTTPCore",
+                "StateStore", "PrivacyPass", "ObliviousHTTP", "LookupMessages", "TestCertificates",
+            ]),
         .testTarget(
             name: "veilringTests", dependencies: ["veilring", "CallerDirectory", "DeviceClient", "LookupMessages"]),
         .testTarget(name: "VeilringBenchTests", dependencies: ["veilring-bench", "KeywordPIR", "LookupMessages"]),

@@ -2,13 +2,16 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <arpa/inet.h>
+#include <arpa/nameser.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <resolv.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/timex.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -306,3 +309,50 @@ uint64_t clinux_physical_memory(void) {
 }
 
 int64_t clinux_unix_time(void) { return (int64_t)time(NULL); }
+
+int clinux_parse_text_records(const uint8_t *message, int length, uint8_t *out, int capacity) {
+    ns_msg parsed;
+    if (ns_initparse(message, length, &parsed) != 0) return CLINUX_TEXT_MALFORMED;
+    int written = 0;
+    for (int index = 0; index < ns_msg_count(parsed, ns_s_an); index++) {
+        ns_rr record;
+        if (ns_parserr(&parsed, ns_s_an, index, &record) != 0) return CLINUX_TEXT_MALFORMED;
+        if (ns_rr_type(record) != ns_t_txt) continue; // an alias on the way
+        const uint8_t *data = ns_rr_rdata(record);
+        int left = ns_rr_rdlen(record), start = written;
+        if (written + 2 > capacity) return CLINUX_TEXT_TOO_LONG;
+        written += 2;
+        while (left > 0) { // strings of a record belong together (RFC 1035 3.3.14)
+            int count = *data++;
+            if (count > --left) return CLINUX_TEXT_MALFORMED;
+            if (written + count > capacity) return CLINUX_TEXT_TOO_LONG;
+            memcpy(out + written, data, (size_t)count);
+            written += count, data += count, left -= count;
+        }
+        int total = written - start - 2;
+        out[start] = (uint8_t)(total >> 8), out[start + 1] = (uint8_t)total;
+    }
+    return written;
+}
+
+int clinux_text_records(const char *name, uint8_t *out, int capacity) {
+    struct __res_state state;
+    uint8_t message[65536];
+    memset(&state, 0, sizeof state);
+    if (res_ninit(&state) != 0) return CLINUX_TEXT_FAILED;
+    // Absolute: the search list of this machine is not the phone's.
+    state.options &= ~(unsigned long)(RES_DNSRCH | RES_DEFNAMES);
+    int length = res_nquery(&state, name, ns_c_in, ns_t_txt, message, sizeof message);
+    int reason = state.res_h_errno;
+    res_nclose(&state);
+    if (length < 0) return reason == HOST_NOT_FOUND || reason == NO_DATA ? 0 : CLINUX_TEXT_FAILED;
+    return clinux_parse_text_records(message, length > (int)sizeof message ? (int)sizeof message : length, out, capacity);
+}
+
+int clinux_clock_is_synchronised(void) {
+    struct timex state;
+    memset(&state, 0, sizeof state);
+    int result = adjtimex(&state);
+    if (result < 0) return -errno;
+    return result != TIME_ERROR && !(state.status & STA_UNSYNC);
+}

@@ -17,6 +17,9 @@
 static inline int copenssl_set_min_version(SSL_CTX *context, int version) {
     return SSL_CTX_set_min_proto_version(context, version);
 }
+static inline int copenssl_set_max_version(SSL_CTX *context, int version) {
+    return SSL_CTX_set_max_proto_version(context, version);
+}
 static inline int copenssl_set_groups(SSL_CTX *context, const char *list) {
     return SSL_CTX_set1_groups_list(context, list);
 }
@@ -45,4 +48,30 @@ static inline const char *copenssl_rsa_parameter(int number) {
         OSSL_PKEY_PARAM_RSA_COEFFICIENT1,
     };
     return names[number];
+}
+// How many certificates the peer sent, its own first (the client's side), and the one at an index (not to be freed).
+static inline int copenssl_peer_chain_count(const SSL *ssl) {
+    STACK_OF(X509) *chain = SSL_get_peer_cert_chain(ssl);
+    return chain ? sk_X509_num(chain) : 0;
+}
+static inline X509 *copenssl_peer_chain_entry(const SSL *ssl, int index) {
+    return sk_X509_value(SSL_get_peer_cert_chain(ssl), index);
+}
+// Verifies a server's chain, its own certificate first, against the store at this time: 0 or an X509_V_ERR_ code, -1 without memory.
+static inline int copenssl_verify_server(X509_STORE *store, X509 *const *chain, size_t count, time_t time) {
+    STACK_OF(X509) *others = sk_X509_new_null();
+    X509_STORE_CTX *context = X509_STORE_CTX_new();
+    int result = -1;
+    if (others && context && count > 0) {
+        int complete = 1;
+        for (size_t index = 1; index < count; index++) complete = complete && sk_X509_push(others, chain[index]) > 0;
+        if (complete && X509_STORE_CTX_init(context, store, chain[0], others) == 1) {
+            X509_STORE_CTX_set_purpose(context, X509_PURPOSE_SSL_SERVER);
+            X509_STORE_CTX_set_time(context, 0, time);
+            result = X509_verify_cert(context) == 1 ? 0 : X509_STORE_CTX_get_error(context);
+        }
+    }
+    X509_STORE_CTX_free(context);
+    sk_X509_free(others);
+    return result;
 }

@@ -42,28 +42,29 @@ public struct Device: Sendable {
     ///   - userAgent: what the device calls itself.
     ///   - state: a folder that keeps identifier and keys between runs; nil: they are thrown away.
     ///   - trust: whose certificates are good enough when a URL is https.
+    ///   - address: where to connect instead of the URLs' own hosts.
     ///   - route: the gateway, and perhaps a relay, through which every request goes sealed; nil: directly.
     ///   - timeout: for each request.
     /// - Throws: `DeviceError`: `invalidURL`, `untrusted`, `state`, `cannotEncrypt`.
     public init(
         serviceURL: String, issuerURL: String? = nil, userToken: String? = nil, app: String,
         userAgent: String = Device.defaultUserAgent,
-        state: String? = nil, trust: TLSTrust = .system, through route: ObliviousRoute? = nil,
-        timeout: Duration = .seconds(30)
+        state: String? = nil, trust: TLSTrust = .system, at address: ConnectAddress? = nil,
+        through route: ObliviousRoute? = nil, timeout: Duration = .seconds(30)
     ) throws(DeviceError) {
         if let issuerURL { _ = try ServiceConnection.url(issuerURL) }
         let memory = try DeviceState(folder: state)
         self.app = app
         self.state = memory
-        let path = try route.map { route throws(DeviceError) in try ObliviousPath(route, trust: trust) }
+        let path = try route.map { route throws(DeviceError) in try ObliviousPath(route, at: address, trust: trust) }
         self.path = path
         service = try ServiceConnection(
-            url: serviceURL, userAgent: userAgent, identifier: memory.identifier, trust: trust, path: path,
+            url: serviceURL, at: address, userAgent: userAgent, identifier: memory.identifier, trust: trust, path: path,
             timeout: timeout)
         if let userToken {
             wallet = try TokenWallet(
-                url: issuerURL ?? serviceURL, userToken: userToken, userAgent: userAgent, trust: trust, timeout: timeout,
-                state: memory, path: path)
+                url: issuerURL ?? serviceURL, at: address, userToken: userToken, userAgent: userAgent, trust: trust,
+                timeout: timeout, state: memory, path: path)
         }
     }
 
@@ -96,6 +97,23 @@ public struct Device: Sendable {
             return try Answer(decoding: body)
         } catch {
             throw .malformedAnswer(step: path)
+        }
+    }
+
+    /// Whether the service refuses a token that was spent before: pays for a request with it, and for the same once more.
+    ///
+    /// - Returns: nil for a device without tokens.
+    /// - Throws: `DeviceError`; the first of the two requests must be answered.
+    public mutating func findsSpentTokenRefused() throws(DeviceError) -> Bool? {
+        guard let token = try wallet?.take() else { return nil }
+        let request = ConfigRequest(usecases: Array(configurations.keys.sorted().prefix(1)))
+        _ = try service.send("/config", request, token)
+        do throws(DeviceError) {
+            _ = try service.send("/config", request, token)
+            return false
+        } catch {
+            guard case .refused(_, 401, _) = error else { throw error }
+            return true
         }
     }
 
@@ -175,6 +193,9 @@ public struct Device: Sendable {
             throw .cannotEncrypt(reason: "\(error)")
         }
     }
+
+    /// What the server's configuration of a use case says; nil before `prepare`, and for one that the server lacks.
+    public func parameters(of useCase: String) -> UseCaseParameters? { configurations[useCase]?.parameters }
 
     // MARK: Queries
 

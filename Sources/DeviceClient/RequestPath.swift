@@ -31,6 +31,28 @@ public struct ObliviousTraffic: Sendable, Equatable {
     public var plainResponses = 0
     /// Requests.
     public var count = 0
+    /// The largest encapsulated request and answer of each path inside.
+    public var largest: [String: ObliviousSizes] = [:]
+}
+
+/// Bytes of encapsulated messages.
+public struct ObliviousSizes: Sendable, Equatable {
+    /// Of a request.
+    public var request = 0
+    /// Of an answer.
+    public var response = 0
+
+    /// Sizes.
+    public init(request: Int = 0, response: Int = 0) {
+        self.request = request
+        self.response = response
+    }
+
+    /// The larger of each.
+    public mutating func grow(to other: ObliviousSizes) {
+        request = max(request, other.request)
+        response = max(response, other.response)
+    }
 }
 
 /// A way to one server.
@@ -38,13 +60,15 @@ enum RequestPath: Sendable {
     case direct(HTTPClient)
     case oblivious(ObliviousPath, HTTPURL)
 
-    init(to url: HTTPURL, through path: ObliviousPath?, trust: TLSTrust) throws(DeviceError) {
+    init(
+        to url: HTTPURL, at address: ConnectAddress? = nil, through path: ObliviousPath?, trust: TLSTrust
+    ) throws(DeviceError) {
         if let path {
             self = .oblivious(path, url)
             return
         }
         do throws(HTTPClientError) {
-            self = .direct(try HTTPClient(url: url, trust: trust))
+            self = .direct(try HTTPClient(url: url, at: address, trust: trust))
         } catch {
             // Only the trusted certificates can be wrong here.
             throw .untrusted(error)
@@ -70,7 +94,7 @@ enum RequestPath: Sendable {
 }
 
 /// A gateway, perhaps behind a relay.
-final class ObliviousPath: Sendable {
+public final class ObliviousPath: Sendable {
     private let client: HTTPClient
     private let resource: String
     private let configuration = Mutex<KeyConfiguration?>(nil)
@@ -79,8 +103,10 @@ final class ObliviousPath: Sendable {
     /// Where a gateway's keys are (RFC 9540).
     private static let keysPath = "/.well-known/ohttp-gateway"
 
-    /// Throws `DeviceError.invalidURL`, `untrusted`.
-    init(_ route: ObliviousRoute, trust: TLSTrust) throws(DeviceError) {
+    /// A way through these machines; connects at the first request.
+    ///
+    /// - Throws: `DeviceError.invalidURL`, `untrusted`.
+    public init(_ route: ObliviousRoute, at address: ConnectAddress? = nil, trust: TLSTrust = .system) throws(DeviceError) {
         let gateway = try ServiceConnection.url(route.gateway)
         let first = try route.relay.map { text throws(DeviceError) in try ServiceConnection.url(text) } ?? gateway
         // A relay knows its gateway by itself.
@@ -89,15 +115,22 @@ final class ObliviousPath: Sendable {
             guard let base = try? HTTPURL("\(first.scheme.rawValue)://\(first.authority)") else {
                 throw HTTPClientError.connectTimeout
             }
-            client = try HTTPClient(url: base, trust: trust)
+            client = try HTTPClient(url: base, at: address, trust: trust)
         } catch {
             throw .untrusted(error)
         }
     }
 
-    var traffic: ObliviousTraffic { counted.withLock { $0 } }
+    /// What went through so far.
+    public var traffic: ObliviousTraffic { counted.withLock { $0 } }
 
-    func send(_ request: HTTPRequest, step: String, timeout: Duration) throws(DeviceError) -> HTTPResponse {
+    /// Sends a request with scheme and authority, sealed; fetches the gateway's keys where that is needed.
+    ///
+    /// - Parameters:
+    ///   - step: what errors name.
+    ///   - timeout: for each request that this takes.
+    /// - Throws: `DeviceError.network`, `refused` (by relay or gateway, not by the server inside), `malformedAnswer`, `cannotEncrypt`.
+    public func send(_ request: HTTPRequest, step: String, timeout: Duration) throws(DeviceError) -> HTTPResponse {
         let (key, isFresh) = try currentKey(timeout: timeout)
         do throws(DeviceError) {
             return try send(request, sealedFor: key, step: step, timeout: timeout)
@@ -134,6 +167,8 @@ final class ObliviousPath: Sendable {
                 traffic.sealedRequests += sealed.bytes.count
                 traffic.plainResponses += opened.count
                 traffic.sealedResponses += answer.count
+                traffic.largest[request.path, default: ObliviousSizes()].grow(
+                    to: ObliviousSizes(request: sealed.bytes.count, response: answer.count))
             }
             var fields: HTTPFields = [:]
             for field in inner.fields { fields.append(field.name, field.value) }

@@ -12,10 +12,11 @@ struct ServiceConnection: Sendable {
     private let timeout: Duration
 
     init(
-        url: String, userAgent: String, identifier: String, trust: TLSTrust, path: ObliviousPath?, timeout: Duration
+        url: String, at address: ConnectAddress?, userAgent: String, identifier: String, trust: TLSTrust, path: ObliviousPath?,
+        timeout: Duration
     ) throws(DeviceError) {
         let parsed = try Self.url(url)
-        way = try RequestPath(to: parsed, through: path, trust: trust)
+        way = try RequestPath(to: parsed, at: address, through: path, trust: trust)
         fields = [
             "user-identifier": identifier, "user-agent": userAgent, "content-type": "application/x-protobuf",
         ]

@@ -36,11 +36,11 @@ struct TokenWallet: Sendable {
     ///   - url: scheme, host and port of the issuer.
     ///   - userToken: what stands behind `Bearer `.
     init(
-        url: String, userToken: String, userAgent: String, trust: TLSTrust, timeout: Duration, state: DeviceState,
-        path: ObliviousPath?
+        url: String, at address: ConnectAddress?, userToken: String, userAgent: String, trust: TLSTrust, timeout: Duration,
+        state: DeviceState, path: ObliviousPath?
     ) throws(DeviceError) {
         connection = try IssuerConnection(
-            url: url, userToken: userToken, userAgent: userAgent, trust: trust, path: path, timeout: timeout)
+            url: url, at: address, userToken: userToken, userAgent: userAgent, trust: trust, path: path, timeout: timeout)
         do throws(PrivacyPassError) {
             challenge = try TokenChallenge(issuerName: connection.name)
         } catch {
@@ -127,13 +127,14 @@ private struct IssuerConnection: Sendable {
     private let timeout: Duration
 
     init(
-        url: String, userToken: String, userAgent: String, trust: TLSTrust, path: ObliviousPath?, timeout: Duration
+        url: String, at address: ConnectAddress?, userToken: String, userAgent: String, trust: TLSTrust, path: ObliviousPath?,
+        timeout: Duration
     ) throws(DeviceError) {
         let parsed = try ServiceConnection.url(url)
         guard (1...4096).contains(userToken.utf8.count), userToken.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .unusableUserToken
         }
-        way = try RequestPath(to: parsed, through: path, trust: trust)
+        way = try RequestPath(to: parsed, at: address, through: path, trust: trust)
         name = parsed.authority
         self.userToken = userToken
         self.userAgent = userAgent

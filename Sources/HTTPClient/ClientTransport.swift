@@ -4,16 +4,32 @@ import CLinux
 import Glibc
 import HTTPCore
 
+/// Where to connect instead of a URL's own host and port: a rehearsal before names are set up. Names in TLS and in requests stay the
+/// URL's.
+public struct ConnectAddress: Sendable, Equatable {
+    /// A name or a numeric address.
+    public var host: String
+    /// The port.
+    public var port: UInt16
+
+    /// An address.
+    public init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+}
+
 /// Opens transports and waits on them.
 enum ClientTransport {
-    /// Connects to the first address that answers, with TLS if a context is given. `deadline` bounds all attempts (not the
-    /// resolver). Gives what ALPN agreed on beside the transport.
+    /// Connects to the first address that answers, of the URL's host or of `address`, with TLS if a context is given. `deadline`
+    /// bounds all attempts (not the resolver). Gives what ALPN agreed on beside the transport.
     static func open(
-        host: String, port: UInt16, tls: TLSClientContext?, deadline: ContinuousClock.Instant
+        _ url: HTTPURL, at address: ConnectAddress?, tls: TLSClientContext?, deadline: ContinuousClock.Instant
     ) throws(HTTPClientError) -> (any ByteTransport, applicationProtocol: String?) {
-        let descriptor = try connect(host: host, port: port, deadline: deadline)
+        let descriptor = try connect(
+            host: address?.host ?? url.host, port: address?.port ?? UInt16(clamping: url.port), deadline: deadline)
         guard let tls else { return (SocketTransport(descriptor: descriptor), nil) }
-        let transport = try secure(descriptor, host: host, tls, deadline: deadline)
+        let transport = try secure(descriptor, host: url.host, tls, deadline: deadline)
         return (transport, transport.applicationProtocol)
     }
 

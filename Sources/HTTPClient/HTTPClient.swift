@@ -21,13 +21,15 @@ public final class HTTPClient: Sendable {
     private let limits: HTTPLimits
     private let versions: HTTPClientVersions
     private let tls: TLSClientContext?
+    private let address: ConnectAddress?
     private let kept = Mutex<(any ClientConnection)?>(nil)
 
     /// A client for a base URL; connects at the first request. A path of the URL other than `/` is put before the path of
     /// each request. The answer's size is limited by `limits.clientResponseBody`. `trust` says whose certificates are good
-    /// enough for an https URL; throws `trust` if its file cannot be read.
+    /// enough for an https URL; throws `trust` if its file cannot be read. `address`: where to connect instead of the URL's host.
     public init(
-        url: HTTPURL, trust: TLSTrust = .system, versions: HTTPClientVersions = .negotiated, limits: HTTPLimits = HTTPLimits()
+        url: HTTPURL, at address: ConnectAddress? = nil, trust: TLSTrust = .system,
+        versions: HTTPClientVersions = .negotiated, limits: HTTPLimits = HTTPLimits()
     ) throws(HTTPClientError) {
         let offered =
             switch versions {
@@ -42,6 +44,7 @@ public final class HTTPClient: Sendable {
             throw .trust(error)
         }
         self.url = url
+        self.address = address
         self.limits = limits
     }
 
@@ -97,8 +100,7 @@ public final class HTTPClient: Sendable {
     }
 
     private func open(deadline: ContinuousClock.Instant) throws(HTTPClientError) -> any ClientConnection {
-        var (transport, agreed) = try ClientTransport.open(
-            host: url.host, port: UInt16(clamping: url.port), tls: tls, deadline: deadline)
+        var (transport, agreed) = try ClientTransport.open(url, at: address, tls: tls, deadline: deadline)
         let isHTTP2 = tls == nil ? versions == .http2 : agreed == "h2"
         if !isHTTP2 {
             if versions != .http2 { return HTTP1ClientConnection(transport, limits: limits) }

@@ -1,5 +1,7 @@
 // Reason phrases (RFC 9110 section 15) and the date format (RFC 9110 section 5.6.7).
 
+import Glibc
+
 /// Names of status codes.
 public enum HTTPStatus {
     /// The reason phrase; an empty text for a status without a registered one.
@@ -29,6 +31,22 @@ public enum HTTPDate {
         let weekday = weekdays[Int((days + 4) % 7)]
         return "\(weekday), \(two(day)) \(months[month - 1]) \(four(year)) "
             + "\(two(second / 3600)):\(two(second / 60 % 60)):\(two(second % 60)) GMT"
+    }
+
+    /// Seconds since 1970 of such a text; nil for any other, the two old forms of RFC 9110 among them.
+    public static func unixTime(_ text: String) -> Int64? {
+        let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard text.utf8.count == 29, parts.count == 6, let month = months.firstIndex(of: String(parts[2])),
+            let day = Int32(parts[1]), let year = Int32(parts[3]), (1970...9999).contains(year)
+        else { return nil }
+        let clock = parts[4].split(separator: ":").compactMap { Int32($0) }
+        guard clock.count == 3 else { return nil }
+        var time = tm()
+        (time.tm_year, time.tm_mon, time.tm_mday) = (year - 1900, Int32(month), day)
+        (time.tm_hour, time.tm_min, time.tm_sec) = (clock[0], clock[1], clock[2])
+        let seconds = Int64(timegm(&time))
+        // What is no date, 31 June or a wrong weekday, comes back as another text.
+        return self.text(unixTime: seconds) == text ? seconds : nil
     }
 
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]

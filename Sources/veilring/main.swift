@@ -3,7 +3,7 @@
 import Glibc
 
 let program = Program(commands: [
-    DemoCommand(), BuildCommand(), ServeCommand(), LookupCommand(), UsersCommand(), KeysCommand(),
+    DemoCommand(), BuildCommand(), ServeCommand(), LookupCommand(), UsersCommand(), KeysCommand(), CheckCommand(),
     RelayCommand(),
 ])
 let status = program.run(Array(CommandLine.arguments.dropFirst()), output: StandardOutput())

@@ -78,5 +78,16 @@ import Testing
             (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
             (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
         ] as [(Int64, String)])
-    func date(time: Int64, text: String) { #expect(HTTPDate.text(unixTime: time) == text) }
+    func date(time: Int64, text: String) {
+        #expect(HTTPDate.text(unixTime: time) == text)
+        #expect(HTTPDate.unixTime(text) == time)
+    }
+
+    @Test(arguments: [
+        "", "Sun, 06 Nov 1994 08:49:37", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+        "Mon, 06 Nov 1994 08:49:37 GMT", "Sun, 31 Jun 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49:3x GMT", "Sun, +6 Nov 1994 08:49:37 GMT",
+        "S, 1 Jan -2147483648 1:1:1 GMT",
+    ])
+    func noDate(text: String) { #expect(HTTPDate.unixTime(text) == nil) }
 }

@@ -10,6 +10,7 @@ enum Floors {
         ["KeywordPIR", "PrivacyPass", "ObliviousHTTP", "HTTPCore", "CardBook"],
         ["CallerDirectory", "HTTPServer", "HTTPClient", "StateStore"],
         ["LookupService", "DeviceClient", "HostileInput"],
+        ["DeploymentCheck"],
         ["veilring", "veilring-bench", "veilring-fuzz"],
         ["TestCertificates"],
     ]

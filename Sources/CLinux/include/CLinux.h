@@ -85,3 +85,13 @@ void clinux_block_signals(void);
 uint64_t clinux_physical_memory(void);
 /// Seconds since 1970.
 int64_t clinux_unix_time(void);
+
+enum { CLINUX_TEXT_FAILED = -1, CLINUX_TEXT_MALFORMED = -2, CLINUX_TEXT_TOO_LONG = -3 };
+
+/// The TXT records in a DNS message (RFC 1035 4.1, 3.3.14), each as two bytes of length and its text. Returns the bytes written or a
+/// CLINUX_TEXT_ value.
+int clinux_parse_text_records(const uint8_t *message, int length, uint8_t *out, int capacity);
+/// The TXT records of a name by the system's resolver, in the same form. Waits for it. 0 where there are none.
+int clinux_text_records(const char *name, uint8_t *out, int capacity);
+/// Whether the kernel's clock is disciplined by a time service: 1, 0, or -errno.
+int clinux_clock_is_synchronised(void);

@@ -60,6 +60,19 @@ public struct DirectoryVersions: Sendable {
         return name
     }
 
+    /// Bytes of the files of a version; 0 if there is no such version.
+    public func bytes(of version: String) -> Int64 {
+        var total: Int64 = 0
+        for useCase in DiskFolder.names(folder(of: version)) {
+            for name in DiskFolder.names(folder(of: version) + "/" + useCase) {
+                var status = stat()
+                guard stat(folder(of: version) + "/\(useCase)/\(name)", &status) == 0 else { continue }
+                total = total.addingReportingOverflow(Int64(status.st_size)).partialValue
+            }
+        }
+        return total
+    }
+
     /// Makes a version the current one, by one rename.
     public func publish(_ version: String) throws {
         guard DiskFolder.exists(folder(of: version)) else {

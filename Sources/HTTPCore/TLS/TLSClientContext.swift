@@ -12,14 +12,27 @@ public enum TLSTrust: Sendable, Equatable, Hashable {
     case anyone
 }
 
+/// A version of TLS.
+public enum TLSVersion: String, Sendable, Equatable, CaseIterable {
+    /// RFC 5246.
+    case tls12 = "TLS 1.2"
+    /// RFC 8446.
+    case tls13 = "TLS 1.3"
+
+    fileprivate var number: Int32 { self == .tls12 ? TLS1_2_VERSION : TLS1_3_VERSION }
+}
+
 /// Settings for a client's connections.
 public final class TLSClientContext: @unchecked Sendable {
     // Vouched for: after `init` the context is only read, and OpenSSL counts references to it atomically.
     private let context: OpaquePointer
     private let trust: TLSTrust
 
-    /// Reads the trusted certificates. `protocols` are offered by ALPN, the preferred one first.
-    public init(trust: TLSTrust, protocols: [String] = ["h2", "http/1.1"]) throws(TLSError) {
+    /// Reads the trusted certificates. `protocols` are offered by ALPN, the preferred one first; `only` offers one version of TLS
+    /// instead of all.
+    public init(
+        trust: TLSTrust, protocols: [String] = ["h2", "http/1.1"], only: TLSVersion? = nil
+    ) throws(TLSError) {
         TLSLibrary.prepare()
         guard let context = SSL_CTX_new(TLS_client_method()) else { throw .library }
         self.trust = trust
@@ -30,7 +43,8 @@ public final class TLSClientContext: @unchecked Sendable {
         for name in protocols where (1...255).contains(name.utf8.count) {
             offered += [UInt8(name.utf8.count)] + Array(name.utf8)
         }
-        guard copenssl_set_min_version(context, TLS1_2_VERSION) == 1,
+        guard copenssl_set_min_version(context, only?.number ?? TLS1_2_VERSION) == 1,
+            copenssl_set_max_version(context, only?.number ?? 0) == 1,
             SSL_CTX_set_alpn_protos(context, offered, UInt32(offered.count)) == 0
         else { throw .library }
         ERR_clear_error()

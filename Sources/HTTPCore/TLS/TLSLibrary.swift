@@ -29,11 +29,13 @@ enum TLSLibrary {
 
     /// When the certificate of a context expires, in seconds since 1970; the far future if it cannot be told.
     static func expiry(of context: OpaquePointer) -> Int64 {
-        guard let certificate = SSL_CTX_get0_certificate(context), let end = X509_get0_notAfter(certificate) else {
-            return .max
-        }
+        SSL_CTX_get0_certificate(context).flatMap { seconds(X509_get0_notAfter($0)) } ?? .max
+    }
+
+    /// A time of a certificate in seconds since 1970; nil if it is none.
+    static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
         var parts = tm()
-        guard ASN1_TIME_to_tm(end, &parts) == 1 else { return .max }
+        guard let time, ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }
         return Int64(timegm(&parts))
     }
 

@@ -74,6 +74,14 @@ public final class TLSTransport: ByteTransport, @unchecked Sendable {
     /// `TLSv1.2` or `TLSv1.3`.
     public var version: String { session.flatMap { SSL_get_version($0) }.map { String(cString: $0) } ?? "" }
 
+    /// What the peer sent as its certificates, its own first; empty before the handshake and on the server's side.
+    public var peerCertificates: CertificateChain {
+        guard let session else { return CertificateChain([]) }
+        let count = copenssl_peer_chain_count(session)
+        return CertificateChain(
+            (0..<count).compactMap { copenssl_peer_chain_entry(session, $0).flatMap(CertificateChain.bytes(of:)) })
+    }
+
     /// Whether an earlier session was resumed.
     public var isResumed: Bool { session.map { SSL_session_reused($0) == 1 } ?? false }
 

@@ -2,6 +2,7 @@
 
 import CallerDirectory
 import Cryptography
+import Glibc
 import PrivacyPass
 import StateStore
 
@@ -9,6 +10,11 @@ import StateStore
 public struct UserRegister: Sendable {
     private let store: SQLiteUserStore
     private let secret: AccountSecret
+
+    /// Whether there is a database already, with the secret that its hashes need.
+    public static func exists(data: String) -> Bool {
+        access(data + "/state/accounts.secret", F_OK) == 0 && access(data + "/state/users.sqlite", F_OK) == 0
+    }
 
     /// Opens `<data>/state/users.sqlite`, or makes it.
     ///

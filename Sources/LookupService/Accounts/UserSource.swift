@@ -19,6 +19,15 @@ public struct AccountSecret: Sendable {
         }
     }
 
+    /// A secret of this process only.
+    ///
+    /// - Throws: `CryptographyError` without random bytes.
+    static func passing() throws -> AccountSecret {
+        AccountSecret(key: try HMACSHA256(key: try secureRandomBytes(32)))
+    }
+
+    private init(key: HMACSHA256) { self.key = key }
+
     /// 32 bytes by which a credential is found.
     public func credentialHash(_ credential: String) throws(CryptographyError) -> [UInt8] {
         try key.code(for: Array("veilring credential\0".utf8) + Array(credential.utf8))

@@ -37,6 +37,19 @@ public struct GatewayKeyFolder: Sendable {
         }
     }
 
+    /// What a gateway would publish now, the key to use first in front.
+    ///
+    /// - Throws: `IssuerKeyError` for a key that cannot be used.
+    public func published(aeads: [HPKEAEAD], at now: Int64) throws(IssuerKeyError) -> [KeyConfiguration] {
+        let records = try stored()
+        var keys: [KeyConfiguration] = []
+        for id in schedule(of: records).listed(at: now) {
+            guard let record = records.first(where: { $0.gatewayID == id }) else { continue }
+            keys.append(try record.gatewayKey(aeads: aeads).configuration)
+        }
+        return keys
+    }
+
     /// Makes the first key, and the next one where its time has come; destroys what is expired.
     func maintain(at now: Int64) throws(IssuerKeyError) {
         try folder.lockedForKeys { () throws(IssuerKeyError) in

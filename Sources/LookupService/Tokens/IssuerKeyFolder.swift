@@ -47,6 +47,12 @@ public struct IssuerKeyFolder: Sendable {
             stored, schedule: schedule(of: stored), passphrase: passphrase, defaultTier: defaultTier, known: known)
     }
 
+    /// Opens every private key.
+    ///
+    /// - Returns: how many there are.
+    /// - Throws: `IssuerKeyError` for the first that cannot be used, or whose passphrase is another.
+    public func openAll() throws(IssuerKeyError) -> Int { try load().all.count }
+
     /// All keys with their phases.
     public func list(at now: Int64) throws(IssuerKeyError) -> [Listing] {
         let keys = try stored()

@@ -37,20 +37,24 @@ public final class TestCertificates: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// Makes a self-signed certificate for host names and addresses, valid for two days, in `<file>.pem` and `<file>.key`.
-    /// What is there is replaced by renaming, key first.
+    /// Makes a certificate for host names and addresses in `<file>.pem` and `<file>.key`, valid for some days from now; signed by
+    /// itself or by an authority, and perhaps an authority itself. What is there is replaced by renaming, key first.
     public func make(
         _ file: String = "server", names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1"],
-        kind: KeyKind = .ellipticCurve
+        kind: KeyKind = .ellipticCurve, signedBy authority: Pair? = nil, isAuthority: Bool = false, days: Int = 2
     ) throws -> Pair {
         let pair = Pair(certificate: "\(folder)/\(file).pem", key: "\(folder)/\(file).key")
         let alternatives = (names.map { "DNS:\($0)" } + addresses.map { "IP:\($0)" }).joined(separator: ",")
         let key = kind == .rsa ? ["rsa:2048"] : ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
         try Self.openssl(
             ["req", "-x509", "-newkey"] + key + [
-                "-nodes", "-days", "2", "-subj", "/CN=\(names.first ?? "test")", "-addext", "subjectAltName=\(alternatives)",
+                "-nodes", "-days", "\(days)", "-subj", "/CN=\(names.first ?? "test")", "-addext",
+                "subjectAltName=\(alternatives)",
                 "-keyout", pair.key + ".new", "-out", pair.certificate + ".new",
-            ])
+            ]
+                + (authority.map {
+                    ["-CA", $0.certificate, "-CAkey", $0.key, "-addext", "basicConstraints=critical,CA:\(isAuthority)"]
+                } ?? []))
         for path in [pair.key, pair.certificate] { rename(path + ".new", path) }
         return pair
     }
