@@ -115,34 +115,34 @@ let package = Package(
 
         // What several test targets share.
         .target(name: "TestCertificates", path: "Tests/Support/TestCertificates"),
+        .target(name: "TestVectors", path: "Tests/Support/TestVectors"),
+        .target(name: "TestOracles", path: "Tests/Support/TestOracles"),
 
         .testTarget(name: "TidyTests"),
         .testTarget(
-            name: "RingMathTests", dependencies: ["RingMath", "RingKernels", "RingKernelsAVX2", "CProcessor"],
-            exclude: ["Vectors"]),
+            name: "RingMathTests", dependencies: ["RingMath", "RingKernels", "RingKernelsAVX2", "CProcessor", "TestVectors"]),
         .testTarget(name: "ProtobufTests", dependencies: ["Protobuf"]),
-        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], exclude: ["Vectors"]),
+        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "TestVectors"]),
         .testTarget(
-            name: "BFVTests", dependencies: ["BFV", "RingMath", "Cryptography", "LookupMessages", "Protobuf"],
-            exclude: ["Vectors"]),
-        .testTarget(name: "LookupMessagesTests", dependencies: ["LookupMessages", "Protobuf"]),
+            name: "BFVTests", dependencies: ["BFV", "RingMath", "Cryptography", "LookupMessages", "Protobuf", "TestVectors"]),
+        .testTarget(name: "LookupMessagesTests", dependencies: ["LookupMessages", "Protobuf", "TestVectors"]),
         .testTarget(
             name: "KeywordPIRTests",
-            dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography"], exclude: ["Vectors"]),
-        .testTarget(name: "PrivacyPassTests", dependencies: ["PrivacyPass", "Cryptography"], exclude: ["Vectors"]),
-        .testTarget(name: "ObliviousHTTPTests", dependencies: ["ObliviousHTTP", "Cryptography"], exclude: ["Vectors"]),
+            dependencies: ["KeywordPIR", "BFV", "RingMath", "LookupMessages", "Protobuf", "Cryptography", "TestVectors"]),
+        .testTarget(name: "PrivacyPassTests", dependencies: ["PrivacyPass", "Cryptography", "TestVectors", "TestOracles"]),
+        .testTarget(name: "ObliviousHTTPTests", dependencies: ["ObliviousHTTP", "Cryptography", "TestVectors", "TestOracles"]),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore", "TestCertificates"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTPClient", "HTTPCore", "TestCertificates"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTPCore", "TestCertificates"]),
         .testTarget(name: "StateStoreTests", dependencies: ["StateStore"]),
         .testTarget(
             name: "CallerDirectoryTests",
-            dependencies: ["CallerDirectory", "KeywordPIR", "LookupMessages", "Protobuf", "BFV", "Cryptography"]),
+            dependencies: ["CallerDirectory", "KeywordPIR", "LookupMessages", "Protobuf", "BFV", "Cryptography", "TestVectors"]),
         .testTarget(
             name: "LookupServiceTests",
             dependencies: [
                 "LookupService", "CallerDirectory", "DeviceClient", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore",
-                "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "LookupMessages", "Protobuf", "TestCertificates",
+                "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "LookupMessages", "Protobuf", "TestCertificates", "TestOracles",
             ]),
         .testTarget(name: "DeviceClientTests", dependencies: ["DeviceClient", "HTTPClient", "HTTPCore", "LookupMessages"]),
         .testTarget(

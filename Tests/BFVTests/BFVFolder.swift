@@ -3,6 +3,7 @@
 import LookupMessages
 import Protobuf
 import RingMath
+import TestVectors
 import Testing
 
 @testable import BFV

@@ -1,6 +1,7 @@
 // Residues as bits, whole polynomials, and payload bytes, against the reference's vectors (bfv.md 3.3, 11.1 – 11.3, A.3, A.4).
 
 import RingMath
+import TestVectors
 import Testing
 
 @testable import BFV

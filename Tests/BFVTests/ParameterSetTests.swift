@@ -2,6 +2,7 @@
 
 import LookupMessages
 import RingMath
+import TestVectors
 import Testing
 
 @testable import BFV

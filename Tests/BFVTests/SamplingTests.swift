@@ -2,6 +2,7 @@
 
 import Cryptography
 import RingMath
+import TestVectors
 import Testing
 
 @testable import BFV

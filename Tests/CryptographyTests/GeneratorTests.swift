@@ -1,6 +1,7 @@
 // The generator behind ciphertext seeds against the reference's streams (bfv.md 4.1, 4.2, A.2), and its 128-bit counter.
 
 import Foundation
+import TestVectors
 import Testing
 
 @testable import Cryptography

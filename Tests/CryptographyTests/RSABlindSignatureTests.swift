@@ -1,5 +1,6 @@
 // Blind RSA against RFC 9474 appendix A (a key of 4096 bits), and what a signer must not release.
 
+import TestVectors
 import Testing
 
 @testable import Cryptography

@@ -1,5 +1,6 @@
 // RSA keys: files in PKCS#8, numbers that are refused, and the bounds of the private operation.
 
+import TestVectors
 import Testing
 
 @testable import Cryptography

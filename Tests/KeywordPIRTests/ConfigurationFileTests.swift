@@ -3,6 +3,7 @@
 import BFV
 import LookupMessages
 import Protobuf
+import TestVectors
 import Testing
 
 @testable import KeywordPIR

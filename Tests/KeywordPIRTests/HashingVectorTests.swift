@@ -1,6 +1,7 @@
 // Hashes, shards, candidates and buckets against the reference's vectors and the appendix (keyword-pir.md 1, 2, A.1 – A.3).
 
 import Cryptography
+import TestVectors
 import Testing
 
 @testable import KeywordPIR

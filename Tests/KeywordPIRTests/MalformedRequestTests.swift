@@ -5,6 +5,7 @@ import BFV
 import Cryptography
 import LookupMessages
 import Protobuf
+import TestVectors
 import Testing
 
 @testable import KeywordPIR

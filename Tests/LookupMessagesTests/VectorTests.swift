@@ -2,25 +2,15 @@
 // text, byte for byte.
 
 import Foundation
+import TestVectors
 import Testing
 
 @testable import LookupMessages
 @testable import Protobuf
 
-/// Where the vectors are: a folder `shared` beside a parent of this file, or VEILRING_SHARED.
+/// The message files of the vectors.
 enum Vectors {
-    static let folder: URL? = {
-        if let path = ProcessInfo.processInfo.environment["VEILRING_SHARED"] {
-            return URL(filePath: path).appending(path: "vectors")
-        }
-        var parent = URL(filePath: #filePath).deletingLastPathComponent()
-        while parent.path != "/" {
-            let candidate = parent.appending(path: "shared/vectors")
-            if FileManager.default.fileExists(atPath: candidate.path) { return candidate }
-            parent = parent.deletingLastPathComponent()
-        }
-        return nil
-    }()
+    static let folder = VectorFiles.shared
 
     /// Paths relative to the folder, of the message files.
     static let files: [String] = {

@@ -1,5 +1,6 @@
 // Binary HTTP against RFC 9292's examples and the lists of what must be read and what must not.
 
+import TestVectors
 import Testing
 
 @testable import ObliviousHTTP
@@ -48,8 +49,8 @@ private func pairs(_ fields: [BinaryField]) -> [[String]] { fields.map { [$0.nam
     }()
 
     static func accepted() throws -> [BinaryVector] {
-        try VectorFiles.json("bhttp/rfc9292.json", as: VectorList<BinaryVector>.self).vectors
-            + VectorFiles.json("bhttp/variants.json", as: BinaryVariants.self).accept
+        try VectorFiles.json("bhttp/rfc9292.json", as: VectorList<BinaryVector>.self, keys: .convertFromSnakeCase).vectors
+            + VectorFiles.json("bhttp/variants.json", as: BinaryVariants.self, keys: .convertFromSnakeCase).accept
     }
 
     @Test func accepted() throws {
@@ -83,7 +84,9 @@ private func pairs(_ fields: [BinaryField]) -> [[String]] { fields.map { [$0.nam
 
     /// The RFC's messages come out again, byte for byte.
     @Test func encodedAsPublished() throws {
-        for vector in try VectorFiles.json("bhttp/rfc9292.json", as: VectorList<BinaryVector>.self).vectors {
+        for vector in try VectorFiles.json("bhttp/rfc9292.json", as: VectorList<BinaryVector>.self, keys: .convertFromSnakeCase)
+            .vectors
+        {
             let decoded = try #require(vector.decoded)
             var encoding = BinaryEncoding(addsContentLength: false)
             // One of the examples has its content in two chunks, and they are not as long as each other; that one ends there.
@@ -99,7 +102,7 @@ private func pairs(_ fields: [BinaryField]) -> [[String]] { fields.map { [$0.nam
     }
 
     @Test func rejected() throws {
-        let vectors = try VectorFiles.json("bhttp/variants.json", as: BinaryVariants.self).reject
+        let vectors = try VectorFiles.json("bhttp/variants.json", as: BinaryVariants.self, keys: .convertFromSnakeCase).reject
         #expect(vectors.count > 20)
         for vector in vectors {
             let message = vector.message.bytes[...]

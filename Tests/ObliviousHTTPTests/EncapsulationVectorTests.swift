@@ -1,6 +1,7 @@
 // Encapsulated requests and responses against RFC 9458 appendix A, the computed vectors, and the chunked draft's appendix A.
 
 import Cryptography
+import TestVectors
 import Testing
 
 @testable import ObliviousHTTP
@@ -47,7 +48,7 @@ struct ChunkedVector: Decodable, Sendable {
 @Suite struct EncapsulationVectorTests {
     @Test(arguments: ["ohttp/rfc9458-appendix-a.json", "ohttp/computed-aeads.json"])
     func wholeExchange(file: String) throws {
-        let vectors = try VectorFiles.json(file, as: VectorList<ExchangeVector>.self).vectors
+        let vectors = try VectorFiles.json(file, as: VectorList<ExchangeVector>.self, keys: .convertFromSnakeCase).vectors
         #expect(!vectors.isEmpty)
         for vector in vectors {
             let key = try vector.gatewayKey()
@@ -73,7 +74,8 @@ struct ChunkedVector: Decodable, Sendable {
 
     @Test func chunkedExchange() throws {
         let vector = try #require(
-            try VectorFiles.json("ohttp/chunked-ohttp-08.json", as: VectorList<ChunkedVector>.self).vectors.first)
+            try VectorFiles.json("ohttp/chunked-ohttp-08.json", as: VectorList<ChunkedVector>.self, keys: .convertFromSnakeCase)
+                .vectors.first)
         let configuration = try #require(try KeyConfiguration.decode(vector.keyConfig.bytes))
         let key = try GatewayKey(
             id: vector.keyId, privateKey: X25519PrivateKey(rawBytes: vector.skR.secret),

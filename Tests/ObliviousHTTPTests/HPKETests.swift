@@ -1,6 +1,7 @@
 // HPKE against the CFRG's vectors for RFC 9180.
 
 import Cryptography
+import TestVectors
 import Testing
 
 @testable import ObliviousHTTP
@@ -41,7 +42,9 @@ struct HPKEVector: Decodable, Sendable {
     var exports: [Export]
 
     static func all() throws -> [HPKEVector] {
-        try VectorFiles.json("hpke/rfc9180-base-x25519-sha256.json", as: VectorList<HPKEVector>.self).vectors
+        try VectorFiles.json(
+            "hpke/rfc9180-base-x25519-sha256.json", as: VectorList<HPKEVector>.self, keys: .convertFromSnakeCase
+        ).vectors
     }
 }
 

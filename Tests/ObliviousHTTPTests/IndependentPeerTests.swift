@@ -3,6 +3,7 @@
 
 import Cryptography
 import Foundation
+import TestOracles
 import Testing
 
 @testable import ObliviousHTTP
@@ -46,43 +47,19 @@ enum OHTTPOracle {
 
     struct Failure: Error {}
 
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
+    private static let script = PythonOracle("ohttp_oracle.py")
 
-    static let hasPyHPKE: Bool = (try? run("probe").status) == 0
-    static let hasOHTTPy: Bool = (try? run("probe-ohttpy").status) == 0
+    static let hasPyHPKE: Bool = script.isAvailable
+    static let hasOHTTPy: Bool = (try? script.run(["probe-ohttpy"]).status) == 0
 
     static func replies(_ command: String, _ jobs: [Job]) throws -> [Reply] {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
-        let (status, output) = try run(command, input: encoder.encode(jobs))
+        let (status, output) = try script.run([command], input: encoder.encode(jobs))
         guard status == 0 else { throw Failure() }
         let replies = try JSONDecoder().decode([Reply].self, from: output)
         #expect(replies.count == jobs.count)
         return replies
-    }
-
-    private static func run(_ command: String, input: Data = Data()) throws -> (status: Int32, output: Data) {
-        let own = root.appending(path: ".build/oracle-venv/bin/python3").path
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [
-            FileManager.default.isExecutableFile(atPath: own) ? own : "python3",
-            root.appending(path: "Tests/Oracles/ohttp_oracle.py").path, command,
-        ]
-        // Files rather than pipes: nothing to deadlock on.
-        let folder = FileManager.default.temporaryDirectory.appending(path: "veilring-ohttp-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (inputFile, outputFile) = (folder.appending(path: "input"), folder.appending(path: "output"))
-        try input.write(to: inputFile)
-        try Data().write(to: outputFile)
-        process.standardInput = try FileHandle(forReadingFrom: inputFile)
-        process.standardOutput = try FileHandle(forWritingTo: outputFile)
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return (process.terminationStatus, try Data(contentsOf: outputFile))
     }
 }
 

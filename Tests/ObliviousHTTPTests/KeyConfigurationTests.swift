@@ -1,6 +1,7 @@
 // Lists of key configurations: the vectors, every cut, and what our own look like.
 
 import Cryptography
+import TestVectors
 import Testing
 
 @testable import ObliviousHTTP
@@ -18,7 +19,8 @@ struct ConfigurationLists: Decodable, Sendable {
 
 @Suite struct KeyConfigurationTests {
     @Test func vectors() throws {
-        let lists = try VectorFiles.json("ohttp/key-config-lists.json", as: ConfigurationLists.self)
+        let lists = try VectorFiles.json(
+            "ohttp/key-config-lists.json", as: ConfigurationLists.self, keys: .convertFromSnakeCase)
         #expect(!lists.valid.isEmpty && !lists.invalid.isEmpty)
         for list in lists.valid {
             let encoded = list.applicationOhttpKeys.bytes
@@ -43,7 +45,8 @@ struct ConfigurationLists: Decodable, Sendable {
     }
 
     @Test func aListIsValidAtItsSeamsOnly() throws {
-        let lists = try VectorFiles.json("ohttp/key-config-lists.json", as: ConfigurationLists.self)
+        let lists = try VectorFiles.json(
+            "ohttp/key-config-lists.json", as: ConfigurationLists.self, keys: .convertFromSnakeCase)
         for list in lists.valid {
             let encoded = list.applicationOhttpKeys.bytes
             var seams: Set = [0]

@@ -1,5 +1,6 @@
 // `Authorization` and `WWW-Authenticate`: the vectors, and what hostile fields may look like.
 
+import TestVectors
 import Testing
 
 @testable import PrivacyPass
@@ -25,7 +26,8 @@ private struct BearerFields: Decodable {
     ]
 
     @Test func privateTokens() throws {
-        let fields: PrivateTokenFields = try VectorFiles.json("authorization-headers.json")
+        let fields: PrivateTokenFields = try VectorFiles.json(
+            "privacypass/authorization-headers.json", keys: .convertFromSnakeCase)
         let key = try TokenPublicKey(spki: bytes(hex: fields.publicKeySpki))
         #expect(fields.accept.count == 8 && fields.reject.count == 17)
         for field in fields.accept {
@@ -79,7 +81,7 @@ private struct BearerFields: Decodable {
     }
 
     @Test func userTokens() throws {
-        let vectors: BearerFields = try VectorFiles.json("bearer-headers.json")
+        let vectors: BearerFields = try VectorFiles.json("privacypass/bearer-headers.json", keys: .convertFromSnakeCase)
         #expect(vectors.userTokens.count == 4)
         for vector in vectors.userTokens {
             let base64 = try #require(BearerAuthorization.credential(in: vector.authorizationBase64))

@@ -1,45 +1,19 @@
 // A client, an issuer and a verifier in Python (Tests/Oracles/privacypass_oracle.py, PyPI `cryptography`) against ours.
 
 import Foundation
+import TestOracles
 import Testing
 
 @testable import Cryptography
 @testable import PrivacyPass
 
 private enum BlindingOracle {
-    struct Failure: Error { let status: Int32 }
+    private static let script = PythonOracle("privacypass_oracle.py")
 
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-
-    static let isAvailable: Bool = (try? run("probe", Data())) != nil
+    static let isAvailable = script.isAvailable
 
     static func ask<Job: Encodable, Answer: Decodable>(_ command: String, _ job: Job) throws -> Answer {
-        try JSONDecoder().decode(Answer.self, from: run(command, JSONEncoder().encode(job)))
-    }
-
-    private static func run(_ command: String, _ input: Data) throws -> Data {
-        let own = root.appending(path: ".build/oracle-venv/bin/python3").path
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [
-            FileManager.default.isExecutableFile(atPath: own) ? own : "python3",
-            root.appending(path: "Tests/Oracles/privacypass_oracle.py").path, command,
-        ]
-        // Files rather than pipes: nothing to deadlock on.
-        let folder = FileManager.default.temporaryDirectory.appending(path: "veilring-blinding-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (inputFile, outputFile) = (folder.appending(path: "input"), folder.appending(path: "output"))
-        try input.write(to: inputFile)
-        try Data().write(to: outputFile)
-        process.standardInput = try FileHandle(forReadingFrom: inputFile)
-        process.standardOutput = try FileHandle(forWritingTo: outputFile)
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
-        return try Data(contentsOf: outputFile)
+        try JSONDecoder().decode(Answer.self, from: script.output([command], input: JSONEncoder().encode(job)))
     }
 }
 
@@ -85,7 +59,7 @@ struct IndependentBlindingTests {
             #expect(issuer.publicKey.verify(token) && token.challengeDigest == digest)
         }
         // The other client notices an answer to another request.
-        #expect(throws: BlindingOracle.Failure.self) {
+        #expect(throws: PythonOracle.Failure.self) {
             let _: [String] = try BlindingOracle.ask(
                 "finish", FinishJob(spki: spki, issuances: issuances, responses: responses.reversed().map { hex($0) }))
         }

@@ -1,5 +1,6 @@
 // Issuances, challenges and header fields of RFC 9578 and RFC 9577, and forms of a public key.
 
+import TestVectors
 import Testing
 
 @testable import Cryptography
@@ -67,7 +68,8 @@ private struct DeviceChallenges: Decodable {
     }
 
     @Test func challengesAndAuthenticatorInputs() throws {
-        let vectors: [ChallengeVector] = try VectorFiles.json("rfc9577-challenge-redemption.json")
+        let vectors: [ChallengeVector] = try VectorFiles.json(
+            "privacypass/rfc9577-challenge-redemption.json", keys: .convertFromSnakeCase)
         let ours = vectors.filter { $0.tokenType == "0002" }
         #expect(vectors.count == 6 && ours.count == 5)
         for vector in ours {
@@ -89,7 +91,9 @@ private struct DeviceChallenges: Decodable {
     }
 
     @Test func challengeFields() throws {
-        let vectors = try VectorFiles.json("rfc9577-www-authenticate.json", as: FieldVectors.self).vectors
+        let vectors = try VectorFiles.json(
+            "privacypass/rfc9577-www-authenticate.json", as: FieldVectors.self, keys: .convertFromSnakeCase
+        ).vectors
         #expect(vectors.count == 3)
         for vector in vectors {
             let challenges = try PrivateTokenChallenge.challenges(in: vector.wwwAuthenticate)
@@ -113,7 +117,7 @@ private struct DeviceChallenges: Decodable {
     }
 
     @Test func formsOfAPublicKey() throws {
-        let forms = try VectorFiles.json("spki-forms.json", as: KeyForms.self).forms
+        let forms = try VectorFiles.json("privacypass/spki-forms.json", as: KeyForms.self, keys: .convertFromSnakeCase).forms
         #expect(forms.count == 6 && forms.filter(\.accept).count == 1)
         for form in forms {
             let spki = bytes(hex: form.spki)
@@ -129,7 +133,7 @@ private struct DeviceChallenges: Decodable {
     }
 
     @Test func challengesOfPhones() throws {
-        let vectors: DeviceChallenges = try VectorFiles.json("token-challenges.json")
+        let vectors: DeviceChallenges = try VectorFiles.json("privacypass/token-challenges.json", keys: .convertFromSnakeCase)
         #expect(vectors.valid.count == 5 && vectors.invalid.count == 9)
         for vector in vectors.valid {
             let challenge = try TokenChallenge(issuerName: vector.issuerName)

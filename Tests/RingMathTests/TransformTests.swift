@@ -1,6 +1,7 @@
 // The negacyclic transform against the reference's vectors and the table of minimal roots (bfv.md 2.2, 2.3, A.1).
 
 import Foundation
+import TestVectors
 import Testing
 
 @testable import RingMath

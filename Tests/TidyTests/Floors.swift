@@ -12,7 +12,7 @@ enum Floors {
         ["LookupService", "DeviceClient", "HostileInput"],
         ["DeploymentCheck"],
         ["veilring", "veilring-bench", "veilring-fuzz"],
-        ["TestCertificates"],
+        ["TestCertificates", "TestVectors", "TestOracles"],
     ]
 
     /// Doors to a system library that only these targets open.

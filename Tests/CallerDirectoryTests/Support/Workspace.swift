@@ -1,6 +1,7 @@
 // What the tests of sources and configuration share: a folder that goes away, the shared vectors, seeded bytes.
 
 import Foundation
+import TestVectors
 import Testing
 
 @testable import CallerDirectory
@@ -28,17 +29,8 @@ final class Workspace {
     }
 }
 
-/// The folder `shared` beside or above the package, nil where absent.
-let sharedFolder: String? = {
-    if let given = ProcessInfo.processInfo.environment["VEILRING_SHARED"] { return given }
-    var folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    while folder.path != "/" {
-        let candidate = folder.appendingPathComponent("shared/vectors").path
-        if FileManager.default.fileExists(atPath: candidate) { return folder.appendingPathComponent("shared").path }
-        folder.deleteLastPathComponent()
-    }
-    return nil
-}()
+/// The folder `shared`; nil where it is absent.
+let sharedFolder = VectorFiles.shared?.deletingLastPathComponent().path
 
 /// Seeded random numbers (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {

@@ -1,20 +1,11 @@
-// The vectors beside these tests (origins in the files themselves), hexadecimal text, and random numbers that can be repeated.
+// The RFC's key and issuances, hexadecimal text, and random numbers that can be repeated.
 
 import Foundation
+import TestVectors
 import Testing
 
 @testable import Cryptography
 @testable import PrivacyPass
-
-enum VectorFiles {
-    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Vectors/privacypass")
-
-    static func json<T: Decodable>(_ name: String, as: T.Type = T.self) throws -> T {
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        return try decoder.decode(T.self, from: Data(contentsOf: folder.appending(path: name)))
-    }
-}
 
 func hex(_ bytes: some Sequence<UInt8>) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
 
@@ -32,7 +23,8 @@ struct IssuanceVector: Decodable {
     let skS, pkS, tokenChallenge, nonce, blind, salt, tokenRequest, tokenResponse, token: String
     let derived: Derived
 
-    static let all: [IssuanceVector] = (try? VectorFiles.json("rfc9578-type2.json")) ?? []
+    static let all: [IssuanceVector] =
+        (try? VectorFiles.json("privacypass/rfc9578-type2.json", keys: .convertFromSnakeCase)) ?? []
 }
 
 enum TestKeys {
