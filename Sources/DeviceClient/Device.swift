@@ -146,7 +146,7 @@ public struct Device: Sendable {
         do throws(DeviceError) {
             answer = try exchange("/config", ConfigRequest(usecases: useCases))
         } catch {
-            if case .refused(_, 404, _) = error { return nil }
+            if case .refused("/config", 404, _) = error { return nil }
             throw error
         }
         var configurations: [String: DeviceConfiguration] = [:]

@@ -11,11 +11,14 @@ public struct ObliviousRoute: Sendable, Equatable {
     public var gateway: String
     /// The relay before it; nil: the gateway is asked directly, which hides nothing from it.
     public var relay: String?
+    /// Where the gateway's keys are, asked directly; nil: at the well-known path of whoever sealed requests go to.
+    public var keys: String?
 
     /// A route.
-    public init(gateway: String, relay: String? = nil) {
+    public init(gateway: String, relay: String? = nil, keys: String? = nil) {
         self.gateway = gateway
         self.relay = relay
+        self.keys = keys
     }
 }
 
@@ -97,11 +100,13 @@ enum RequestPath: Sendable {
 public final class ObliviousPath: Sendable {
     private let client: HTTPClient
     private let resource: String
+    private let keysClient: HTTPClient
+    private let keysPath: String
     private let configuration = Mutex<KeyConfiguration?>(nil)
     private let counted = Mutex(ObliviousTraffic())
 
     /// Where a gateway's keys are (RFC 9540).
-    private static let keysPath = "/.well-known/ohttp-gateway"
+    private static let wellKnownPath = "/.well-known/ohttp-gateway"
 
     /// A way through these machines; connects at the first request.
     ///
@@ -109,16 +114,25 @@ public final class ObliviousPath: Sendable {
     public init(_ route: ObliviousRoute, at address: ConnectAddress? = nil, trust: TLSTrust = .system) throws(DeviceError) {
         let gateway = try ServiceConnection.url(route.gateway)
         let first = try route.relay.map { text throws(DeviceError) in try ServiceConnection.url(text) } ?? gateway
+        let keys = try route.keys.map { text throws(DeviceError) in try ServiceConnection.url(text) }
         // A relay knows its gateway by itself.
         resource = first.path
+        keysPath = keys?.path ?? Self.wellKnownPath
         do throws(HTTPClientError) {
-            guard let base = try? HTTPURL("\(first.scheme.rawValue)://\(first.authority)") else {
-                throw HTTPClientError.connectTimeout
-            }
-            client = try HTTPClient(url: base, at: address, trust: trust)
+            // A relay is somewhere else.
+            client = try Self.client(first, at: route.relay == nil ? address : nil, trust)
+            keysClient = try keys.map { url throws(HTTPClientError) in try Self.client(url, at: address, trust) } ?? client
         } catch {
             throw .untrusted(error)
         }
+    }
+
+    /// A client for a URL's host.
+    private static func client(
+        _ url: HTTPURL, at address: ConnectAddress?, _ trust: TLSTrust
+    ) throws(HTTPClientError) -> HTTPClient {
+        guard let base = try? HTTPURL("\(url.scheme.rawValue)://\(url.authority)") else { throw .connectTimeout }
+        return try HTTPClient(url: base, at: address, trust: trust)
     }
 
     /// What went through so far.
@@ -181,7 +195,7 @@ public final class ObliviousPath: Sendable {
     private func post(_ body: [UInt8], timeout: Duration) throws(DeviceError) -> [UInt8] {
         let request = HTTPRequest(
             method: "POST", path: resource, fields: ["content-type": "message/ohttp-req"], body: body)
-        let response = try exchange(request, timeout: timeout)
+        let response = try exchange(request, with: client, step: "gateway", timeout: timeout)
         guard response.status == 200 else {
             throw .refused(
                 step: "gateway", status: response.status, message: ServiceConnection.message(in: response.body))
@@ -193,24 +207,25 @@ public final class ObliviousPath: Sendable {
     /// The gateway's key, and whether it was fetched just now.
     private func currentKey(timeout: Duration) throws(DeviceError) -> (key: KeyConfiguration, isFresh: Bool) {
         if let key = configuration.withLock({ $0 }) { return (key, false) }
-        let request = HTTPRequest(method: "GET", path: Self.keysPath, fields: ["accept": "application/ohttp-keys"])
-        let response = try exchange(request, timeout: timeout)
+        let request = HTTPRequest(method: "GET", path: keysPath, fields: ["accept": "application/ohttp-keys"])
+        let response = try exchange(request, with: keysClient, step: keysPath, timeout: timeout)
         guard response.status == 200 else {
-            throw .refused(
-                step: Self.keysPath, status: response.status, message: ServiceConnection.message(in: response.body))
+            throw .refused(step: keysPath, status: response.status, message: ServiceConnection.message(in: response.body))
         }
         guard let list = try? KeyConfiguration.decodeList(response.body),
             let key = list.first(where: { $0.preferredAEAD != nil })
-        else { throw .malformedAnswer(step: Self.keysPath) }
+        else { throw .malformedAnswer(step: keysPath) }
         configuration.withLock { $0 = key }
         return (key, true)
     }
 
-    private func exchange(_ request: HTTPRequest, timeout: Duration) throws(DeviceError) -> HTTPResponse {
+    private func exchange(
+        _ request: HTTPRequest, with client: HTTPClient, step: String, timeout: Duration
+    ) throws(DeviceError) -> HTTPResponse {
         do throws(HTTPClientError) {
             return try client.send(request, timeout: timeout)
         } catch {
-            throw .network(step: request.path == Self.keysPath ? Self.keysPath : "gateway", error)
+            throw .network(step: step, error)
         }
     }
 }

@@ -136,9 +136,20 @@ struct DatabaseFile {
         return connection
     }
 
-    private func open() throws(StateStoreError) -> SQLiteConnection {
+    /// A connection that only looks: no file is made or changed, and an empty one is an error.
+    func openToLook() throws(StateStoreError) -> SQLiteConnection {
+        // Without a log nobody writes, and SQLite need not make the files by which processes agree.
+        let connection = try open(isLooking: true, isAlone: !Self.isThere(path + "-wal"))
+        guard try !connection.snapshot({ () throws(StateStoreError) in try check(connection) }) else {
+            throw .corrupt(path: path)
+        }
+        return connection
+    }
+
+    private func open(isLooking: Bool = false, isAlone: Bool = false) throws(StateStoreError) -> SQLiteConnection {
         let connection = try SQLiteConnection(
-            path: path, busyMilliseconds: busyMilliseconds, maxValueBytes: format.largestValueBytes)
+            path: path, busyMilliseconds: busyMilliseconds, maxValueBytes: format.largestValueBytes, isLooking: isLooking,
+            isAlone: isAlone)
         // The file is hostile input: no functions from its schema, and cells are checked before they are used.
         try connection.run("PRAGMA trusted_schema = OFF")
         try connection.run("PRAGMA cell_size_check = ON")

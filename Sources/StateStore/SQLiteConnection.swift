@@ -80,17 +80,22 @@ final class SQLiteConnection {
     /// - Parameters:
     ///   - busyMilliseconds: how long a call waits for another process.
     ///   - maxValueBytes: the longest blob or text that may be read or written.
-    init(path: String, busyMilliseconds: Int32, maxValueBytes: Int32) throws(StateStoreError) {
+    ///   - isLooking: nothing is written, not even a log; `isAlone` says that nobody else has the file open.
+    init(
+        path: String, busyMilliseconds: Int32, maxValueBytes: Int32, isLooking: Bool = false, isAlone: Bool = false
+    ) throws(StateStoreError) {
         var opened: OpaquePointer?
         // NOMUTEX: the owner's Mutex already admits one thread at a time.
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let code = sqlite3_open_v2(path, &opened, flags, nil)
+        let access = isLooking ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE
+        let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let name = isLooking ? Self.uri(path, isImmutable: isAlone) : path
+        let code = sqlite3_open_v2(name, &opened, flags, nil)
         guard code == SQLITE_OK, let opened else {
             sqlite3_close_v2(opened)
             throw Self.error(code, path: path)
         }
         // Where it may not write SQLite opens for reading instead, and says so only when asked.
-        guard sqlite3_db_readonly(opened, "main") == 0 else {
+        guard isLooking || sqlite3_db_readonly(opened, "main") == 0 else {
             sqlite3_close_v2(opened)
             throw .readOnly(path: path)
         }
@@ -105,6 +110,16 @@ final class SQLiteConnection {
             sqlite3_finalize(statement)
         }
         sqlite3_close_v2(handle)
+    }
+
+    /// The path as SQLite's kind of URI.
+    private static func uri(_ path: String, isImmutable: Bool) -> String {
+        var text = "file:"
+        for byte in path.utf8 {
+            let isPlain = byte > 0x20 && byte < 0x7F && ![0x23, 0x25, 0x3F].contains(byte)
+            text += isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return text + (isImmutable ? "?immutable=1" : "")
     }
 
     /// Runs one statement to its end, handing each row to `row`.

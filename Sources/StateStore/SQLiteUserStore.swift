@@ -47,6 +47,14 @@ public final class SQLiteUserStore: Sendable {
         connection = Mutex(try file.openWriter())
     }
 
+    /// Opens an existing file only to look at it: nothing is made, changed or mended. Changes are refused by SQLite.
+    ///
+    /// - Throws: `StateStoreError`; `corrupt` also for an empty file.
+    public init(lookingAt path: String) throws(StateStoreError) {
+        self.path = path
+        connection = Mutex(try DatabaseFile(format: .users, path: path, busyMilliseconds: 5_000).openToLook())
+    }
+
     /// Adds a user.
     ///
     /// - Parameter user: its `id` is ignored.

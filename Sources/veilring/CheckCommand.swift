@@ -34,6 +34,8 @@ struct CheckCommand: Command {
         Option(name: "--filter-app", value: "BUNDLE", help: "bundle identifier of the app with a URL filter"),
         Option(name: "--user-token", value: "TEXT", help: "what you will give the vendor: what stands behind `Bearer `"),
         Option(
+            name: "--user-token-file", value: "FILE", help: "the same, from a file's first line: others see a command's words"),
+        Option(
             name: "--dns-file", value: "FILE", help: "TXT records to use instead of the resolver's: lines `NAME TXT \"text\"`"),
         Option(name: "--connect", value: "HOST:PORT", help: "connect there instead of the URLs' hosts: before DNS is set up"),
         Option(name: "--ca", value: "FILE", help: "trust only the certificates in this PEM file"),
@@ -54,6 +56,13 @@ struct CheckCommand: Command {
         guard arguments["--relay"] == nil || arguments["--gateway"] != nil else { throw UsageError("--relay needs --gateway") }
         var options = CheckOptions()
         options.userToken = arguments["--user-token"]
+        if let file = arguments["--user-token-file"] {
+            guard options.userToken == nil else { throw UsageError("--user-token and --user-token-file exclude each other") }
+            guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
+                throw UsageError("--user-token-file: \(terminalText(file)) cannot be read as text")
+            }
+            options.userToken = String(text.prefix { $0 != "\n" && $0 != "\r" && $0 != "\r\n" })
+        }
         options.trust = try LookupCommand.trust(arguments)
         if let file = arguments["--dns-file"] { options.textRecords = .file(file) }
         var report = CheckReport()

@@ -34,6 +34,7 @@ struct ServeCommand: Command {
         // Before anything makes a thread, so that all inherit it.
         SignalWaiter.block()
         CoreDumps.forbid()
+        OpenFiles.allowMost()
         let environment = ProcessInfo.processInfo.environment
         // Before anything opens a descriptor, so that only what was handed over is taken for it.
         var activation = SocketActivation(environment: environment)

@@ -48,6 +48,9 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         Mistake("cleartext beyond loopback", .listeners) {
             try $0.change("listen: \"0.0.0.0:443\"", "listen: { address: \"0.0.0.0:80\", tls: false }")
         },
+        Mistake("cleartext beyond loopback beside TLS", .listeners) {
+            try $0.change("listen: \"0.0.0.0:443\"", "listen: [\"0.0.0.0:443\", { address: \"0.0.0.0:80\", tls: false }]")
+        },
         Mistake("metrics for everybody", .adminListener, .warning) { try $0.add("admin: \"0.0.0.0:9090\"") },
         Mistake("a certificate for another name", .certificate) {
             try $0.change("full.pem", "other.pem")
@@ -77,6 +80,12 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     private static let access: [Mistake] = [
         Mistake("no tokens needed", .authentication) {
             try $0.add("authentication: \"none\", allowUnauthenticated: true")
+        },
+        Mistake("another issuer name enforced than the issuer's host", .authentication) {
+            try $0.add("tokens: { challenge: \"enforce\", issuerNames: [\"other.callers.example\"] }")
+        },
+        Mistake("a tier without the app's use cases", .tiers, .warning) {
+            try $0.add("tiers: { tier1: { useCases: [\"net.callers.lookup.block\"] } }")
         },
         Mistake("nobody has a user token", .users, also: [.userToken]) {
             try $0.change("users: [{ tier: \"tier1\", tokens: [\"k3v0Zq8Lr2Yx7Wd5\"] }],", "tiers: { tier1: {} },")
@@ -128,6 +137,13 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         Mistake("a damaged shard", .data) {
             let file = try $0.file(in: "var/versions", from: "0", to: ".shard")
             try $0.write(file, "no shard")
+        },
+        Mistake("damage in the middle of a shard", .data, also: [.testIdentity, .sizes]) {
+            let file = try $0.file(in: "var/versions", from: "0", to: ".shard")
+            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: $0.path(file)))
+            try handle.seek(toOffset: try handle.seekToEnd() / 2)
+            try handle.write(contentsOf: Data(repeating: 0x5A, count: 64))
+            try handle.close()
         },
         Mistake("sources newer than the data", .freshness, .warning) {
             try FileManager.default.setAttributes(
@@ -181,6 +197,15 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         Mistake("a signing secret that everybody can read", .fileModes, also: [.userToken]) {
             try $0.write("secret", String(repeating: "s", count: 32), mode: 0o644)
             try $0.add("userSources: { signingSecret: \"secret\" }")
+        },
+        Mistake("a secret of the state that everybody can read", .fileModes, also: [.userToken]) {
+            try FileManager.default.createDirectory(
+                atPath: $0.path("var/state"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try $0.write("var/state/accounts.secret", String(repeating: "s", count: 32), mode: 0o644)
+        },
+        Mistake("a state folder that others can enter", .fileModes) {
+            try FileManager.default.createDirectory(
+                atPath: $0.path("var/state"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
         },
         Mistake("a data folder that everybody can write", .fileModes) { try $0.mode("var", 0o777) },
         Mistake("no room for a build", .disk) { $0.options.machine.freeBytes = { _ in 1 << 20 } },

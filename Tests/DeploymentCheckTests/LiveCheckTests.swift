@@ -51,12 +51,46 @@ struct LiveCheckTests {
         for finding in report.findings { #expect(!finding.text.contains(plan.deployment.options.userToken ?? "-")) }
     }
 
+    @Test("keys at a URL of their own are used for everything that is sealed")
+    func ownKeys() throws {
+        var plan = LivePlan(deployment: try Deployment())
+        plan.intercept = { $0.path == "/.well-known/ohttp-gateway" ? HTTPResponse(status: 404) : nil }
+        plan.retarget = { $0.keys = "https://" + Deployment.hosts.gateway + "/ohttp-keys" }
+        let report = try Self.run(plan)
+        #expect(report.findings.filter { $0.verdict == .failure } == [])
+        #expect(report[.encapsulation].map(\.verdict) == [.ok])
+    }
+
+    @Test("both checks together declare the larger sizes")
+    func largerSizes() throws {
+        var both = CheckReport()
+        for size in [10, 30, 20] {
+            var one = CheckReport()
+            one.sizes = [DeclaredSize(path: "/key", request: size, response: 40 - size)]
+            both.append(one)
+        }
+        #expect(both.sizes == [DeclaredSize(path: "/key", request: 30, response: 30)])
+    }
+
+    @Test("how long an answer may be kept")
+    func cacheRules() {
+        for (field, seconds) in [
+            ("public, max-age=300", 300), ("max-age=5,public", 5), ("private, no-store, max-age=9", 0), ("no-cache", 0),
+            ("public", nil), ("max-age=x", nil), ("Max-Age=7", 7),
+        ] as [(String, Int?)] {
+            #expect(CacheRule.seconds(field) == seconds, "\(field)")
+        }
+        #expect(CacheRule.seconds(nil) == nil)
+    }
+
     @Test("the forms of URLs (field case F21)")
     func urls() throws {
         for (text, count) in [
             ("https://example.net/lookup", 2), ("http://example.net:8080", 3), ("https://service.callers.example/", 1),
             ("https://service.callers.example", 0), ("https://localhost", 1), ("https://192.0.2.1", 1),
             ("https://service.callers.example:443", 1), ("https://service.callers.example?a", 1),
+            ("https://service.callers.example:0443", 1), ("https://service.callers.example.", 1), ("https://10.1", 1),
+            ("https://service.corp", 1), ("https://foo.home.arpa", 1), ("https://[2001:db8::1]", 1),
         ] {
             #expect(LiveCheck.flaws(of: try HTTPURL(text), as: text).count == count, "\(text)")
         }

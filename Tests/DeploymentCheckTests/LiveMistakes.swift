@@ -138,6 +138,15 @@ struct LiveMistake: Sendable, CustomTestStringConvertible {
                 if request.method == "POST", answer.status == 400 { answer = HTTPResponse(status: 401) }
             }
         },
+        LiveMistake("an unknown key id answered like a stranger", .unknownKey, .warning) {
+            // The id stands in the file's name, and in a request's first byte.
+            let name = try $0.deployment.file(in: "var/keys", from: "gateway-", to: ".json").split(separator: "-").last ?? ""
+            let id = UInt8(name.prefix(2), radix: 16)
+            $0.intercept = { request in
+                let isSealed = request.fields["content-type"] == "message/ohttp-req"
+                return isSealed && request.body.first != id ? HTTPResponse(status: 401) : nil
+            }
+        },
         LiveMistake("an open proxy", .foreignTargets, also: everything) {
             let key = try GatewayKey(id: 9, privateKey: .generate(), aeads: [.aes128GCM])
             let set = try GatewayKeySet([key])
@@ -207,6 +216,13 @@ struct LiveMistake: Sendable, CustomTestStringConvertible {
         },
         LiveMistake("a test user token that nobody knows", .userToken) {
             $0.deployment.options.userToken = "k3v0Zq8Lr2Yx7Wd6"
+        },
+        LiveMistake("an issuer that sends back what it got", .userToken) {
+            $0.throughGateway = false
+            $0.intercept = { request in
+                guard request.path == "/token-key-for-user-token" else { return nil }
+                return HTTPResponse(status: 401, body: Array((request.fields["authorization"] ?? "").utf8))
+            }
         },
         LiveMistake("a test user token with `Bearer ` before it", .userToken) {
             $0.deployment.options.userToken = "Bearer k3v0Zq8Lr2Yx7Wd5"

@@ -67,7 +67,8 @@ public struct DirectoryVersions: Sendable {
             for name in DiskFolder.names(folder(of: version) + "/" + useCase) {
                 var status = stat()
                 guard stat(folder(of: version) + "/\(useCase)/\(name)", &status) == 0 else { continue }
-                total = total.addingReportingOverflow(Int64(status.st_size)).partialValue
+                let (sum, isTooMuch) = total.addingReportingOverflow(Int64(max(0, status.st_size)))
+                total = isTooMuch ? .max : sum
             }
         }
         return total

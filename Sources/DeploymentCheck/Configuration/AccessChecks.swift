@@ -31,19 +31,32 @@ extension ConfigurationCheck {
         let access = configuration.access
         var sources: [String] = []
         var texts: [String] = access.users.flatMap(\.tokens)
-        if !access.users.isEmpty { sources.append(Self.counted(texts.count, "user token") + " in the configuration") }
+        if !texts.isEmpty { sources.append(Self.counted(texts.count, "user token") + " in the configuration") }
         if let file = access.sources.file {
             do {
                 let groups = try VeilringConfiguration.loadUsers(path: file)
                 let listed = groups.flatMap(\.tokens)
                 texts += listed
-                sources.append(Self.counted(listed.count, "user token") + " in \(file)")
+                if !listed.isEmpty { sources.append(Self.counted(listed.count, "user token") + " in \(file)") }
             } catch {
-                report.fail(.users, "\(file): \(error)", mend: "correct the file of users")
+                // The text would quote what stands there, which may be a user token; its place does not.
+                let places = "\(error)".split(separator: "\n").compactMap { line in
+                    line.split(separator: " ").first.map { String($0.prefix { $0 != " " }) }
+                }
+                report.fail(
+                    .users, "the file of users cannot be used: \(places.prefix(5).joined(separator: " "))",
+                    mend: "correct it there: groups as in `users`")
             }
         }
-        let stored = StoredUserCount.read(data: configuration.data)
-        if let stored, stored > 0 { sources.append(Self.counted(stored, "user") + " in the database") }
+        if UserRegister.exists(data: configuration.data) {
+            do {
+                let stored = try UserRegister.count(data: configuration.data)
+                if stored > 0 { sources.append(Self.counted(stored, "user") + " in the database") }
+            } catch {
+                report.fail(.users, "the database of users cannot be read: \(error)", mend: "restore it from a copy")
+                return
+            }
+        }
         if access.sources.signingSecret != nil { sources.append("signed user tokens") }
         if access.sources.endpoint != nil { sources.append("an endpoint") }
         guard !sources.isEmpty else {
@@ -126,6 +139,22 @@ extension ConfigurationCheck {
         } else {
             report.ok(.tiers, "one tier")
         }
+        for (tier, settings) in access.tiers.sorted(by: { $0.key < $1.key }) {
+            guard let names = settings.useCases else { continue }
+            let wanted = apps.flatMap { [$0.block, $0.identity, $0.filter].compactMap { $0 } }
+            let missing = wanted.filter { names[$0] == nil }
+            guard !missing.isEmpty else { continue }
+            report.warn(
+                .tiers, "tier \(tier) is not given \(missing.joined(separator: ", ")): its phones get 404",
+                mend: "name them under tiers.\(tier).useCases, or remove that list")
+        }
+        if access.tokens.challenge == .enforce, !access.tokens.issuerNames.isEmpty, let host = configuration.hosts?.issuer,
+            !access.tokens.issuerNames.contains(host)
+        {
+            report.fail(
+                .authentication, "tokens.challenge is \"enforce\", and \(host) is not among tokens.issuerNames",
+                mend: "phones' tokens are for the issuer's host: add it")
+        }
     }
 
     mutating func checkIssuerKeys() {
@@ -192,15 +221,6 @@ extension ConfigurationCheck {
             report.fail(
                 .gatewayKeys, "\(error)", mend: "restore the folder from a copy, or remove the file: a new key is made then")
         }
-    }
-}
-
-/// How many users the database has.
-enum StoredUserCount {
-    /// Nil where there is no database, or it cannot be read.
-    static func read(data: String) -> Int? {
-        guard UserRegister.exists(data: data) else { return nil }
-        return (try? UserRegister(data: data).list())?.count { $0.revoked == nil }
     }
 }
 

@@ -2,6 +2,7 @@
 
 import CallerDirectory
 import HTTPCore
+import PrivacyPass
 
 /// What a check is told besides the configuration.
 public struct CheckOptions: Sendable {
@@ -18,6 +19,9 @@ public struct CheckOptions: Sendable {
 
     /// Public authorities, the system's resolver, this machine, no user token.
     public init() {}
+
+    /// The user token in both of its forms.
+    var forms: [String] { userToken.map { [$0] + BearerAuthorization.credentials(ofUserToken: $0) } ?? [] }
 }
 
 /// A check of a configuration and of what it names.
@@ -67,6 +71,7 @@ public struct ConfigurationCheck: Sendable {
         check.checkTextRecords()
         check.checkFileModes()
         check.checkMachine()
+        check.report.conceal(options.forms)
         return check.report
     }
 

@@ -40,6 +40,13 @@ extension ConfigurationCheck {
                 .data, "\(useCase.name) is in version \(database.current.name) and not in the configuration",
                 mend: "`veilring build`")
         }
+        var bad: [String] = []
+        database.verifyPayloads { shard in
+            bad.append("\(shard.useCase), shard \(shard.shard) of version \(shard.version)")
+        }
+        for shard in bad {
+            report.fail(.data, "\(shard) is damaged", mend: "`veilring build` makes it again; look at the disk")
+        }
         for problem in database.problems { report.warn(.data, problem, mend: "remove that version, or build again") }
         if report[.data].isEmpty {
             let rows = built.reduce(0) { $0 + $1.rowCount }

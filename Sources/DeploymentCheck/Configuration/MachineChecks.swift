@@ -40,7 +40,19 @@ extension ConfigurationCheck {
                 report.warn(.fileModes, text, mend: "chmod 600 \(secret.path)")
             }
         }
-        for folder in [configuration.data, configuration.data + "/state", configuration.access.tokens.keys] {
+        let state = configuration.data + "/state"
+        // What stores and keys refuse, or silently narrow, at the start.
+        let closed =
+            [state, state + "/spent", configuration.access.tokens.keys, state + "/accounts.secret"]
+            + ["keys", "users", "quotas"].map { "\(state)/\($0).sqlite" }
+        for path in closed {
+            guard let found = mode(path), found.mode & 0o077 != 0 else { continue }
+            isGood = false
+            report.fail(
+                .fileModes, "\(path) has mode \(String(found.mode, radix: 8)), and is the server's own",
+                mend: "chmod \(found.isFolder ? "700" : "600") \(path)")
+        }
+        for folder in [configuration.data, state, configuration.access.tokens.keys] {
             guard let found = mode(folder) else { continue }
             if !found.isFolder {
                 isGood = false
@@ -88,7 +100,7 @@ extension ConfigurationCheck {
             }
         }
         let retention = configuration.retention
-        if retention.versions < 2 || retention.hours < 1 {
+        if retention.versions < 2 || retention.hours < 24 {
             report.warn(
                 .retention,
                 "\(Self.counted(retention.versions, "version")), \(retention.hours) hours: phones ask for what they fetched before",
@@ -107,10 +119,12 @@ extension ConfigurationCheck {
         let size = name.map { versions.bytes(of: $0) } ?? 0
         // A build writes a whole version beside the others before it is published.
         let text = "\(Self.megabytes(free)) free, a version takes \(Self.megabytes(size))"
-        if free < size + (64 << 20) {
+        // Sizes come from the file system, which may be damaged.
+        let needed = size.multipliedReportingOverflow(by: 3)
+        if free.subtractingReportingOverflow(size).partialValue < 64 << 20 {
             report.fail(
                 .disk, text, mend: "make room, or move `data`: a build needs a version's size beside those that are kept")
-        } else if free < 3 * size + (1 << 30) {
+        } else if needed.overflow || free.subtractingReportingOverflow(needed.partialValue).partialValue < 1 << 30 {
             report.warn(.disk, text, mend: "make room for three versions and a gigabyte of keys and spent tokens")
         } else {
             report.ok(.disk, text)

@@ -37,8 +37,13 @@ extension ConfigurationCheck {
     /// Why nobody outside can use a name; nil: nothing.
     static func flaw(ofPublicName name: String) -> String? {
         if AddressPrefix(name) != nil { return "is an address, and certificates and the relay need a name" }
+        if name.hasSuffix(".") { return "ends with a dot" }
         let last = name.split(separator: ".").last.map(String.init) ?? ""
-        if !name.contains(".") || ["localhost", "local", "internal", "lan", "test", "invalid", "home"].contains(last) {
+        if last.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            return "is a number, and certificates and the relay need a name"
+        }
+        let local = ["localhost", "local", "internal", "intranet", "lan", "test", "invalid", "home", "corp", "private"]
+        if !name.contains(".") || local.contains(last) || name.hasSuffix(".home.arpa") {
             return "is known on a local network only"
         }
         if ["example.com", "example.net", "example.org"].contains(where: { name == $0 || name.hasSuffix("." + $0) }) {
@@ -50,7 +55,8 @@ extension ConfigurationCheck {
     mutating func checkListeners() {
         let outside = configuration.listen.filter { !$0.address.isLoopback }
         let list = configuration.listen.map { "\($0)" + ($0.tls ? " (TLS)" : "") }.joined(separator: ", ")
-        if let secure = outside.first(where: \.tls) {
+        let open = outside.filter { !$0.tls }
+        if open.isEmpty, let secure = outside.first {
             report.ok(.listeners, "\(list); phones and relay reach \(secure)")
         } else if outside.isEmpty {
             report.warn(
@@ -58,7 +64,8 @@ extension ConfigurationCheck {
                 mend: "listen on 0.0.0.0:443 with `tls`, or look at what is in front by `veilring check --url …`")
         } else {
             report.fail(
-                .listeners, "\(list): in cleartext beyond loopback", mend: "give the listener `tls: true` and the file `tls`")
+                .listeners, "\(open.map(\.description).joined(separator: ", ")): in cleartext beyond loopback",
+                mend: "give the listener `tls: true` and the file `tls`")
         }
         guard let admin = configuration.admin.address else {
             return report.warn(
@@ -116,6 +123,9 @@ extension ConfigurationCheck {
 
     mutating func checkRelayConnections() {
         let limits = configuration.limits
+        guard limits.connectionsPerAddress < limits.connections else {
+            return report.ok(.relayConnections, "an address may have as many connections as there are")
+        }
         guard limits.exemptPrefixes.isEmpty else {
             return report.ok(
                 .relayConnections, "\(Self.counted(limits.exemptPrefixes.count, "network")) without a limit for each address")
@@ -123,13 +133,15 @@ extension ConfigurationCheck {
         report.warn(
             .relayConnections,
             "each address may have \(limits.connectionsPerAddress) connections, the relay's too: all phones come by its few",
-            mend: "limits: { exemptPrefixes: [the relay's networks] }, or a higher connectionsPerAddress")
+            mend: "limits: { exemptPrefixes: [the relay's networks] }, or as many connectionsPerAddress as connections")
     }
 }
 
 extension CheckReport {
     /// Days before a certificate's end from which it is worth a warning.
     static let certificateNotice: Int64 = 14
+    /// Days for which a public authority's certificate may be valid.
+    static let longestValidity: Int64 = 398
 
     /// Judges certificates as a phone does.
     mutating func judge(_ chain: CertificateChain, host: String, place: String, trust: TLSTrust, now: Int64) {
@@ -142,7 +154,13 @@ extension CheckReport {
         for flaw in flaws { fail(.certificate, "\(host): \(flaw) (\(place))", mend: Self.remedy(flaw)) }
         guard flaws.isEmpty, let end = chain.validity?.upperBound else { return }
         let days = (end - now) / ConfigurationCheck.day
-        if days < Self.certificateNotice {
+        if trust == .system, let start = chain.validity?.lowerBound,
+            (end - start) / ConfigurationCheck.day > Self.longestValidity
+        {
+            warn(
+                .certificate, "\(host): it is valid for more than \(Self.longestValidity) days (\(place))",
+                mend: "phones refuse such a certificate of a public authority")
+        } else if days < Self.certificateNotice {
             warn(
                 .certificate, "\(host): it expires in \(days) days (\(place))",
                 mend: "renew it; a running server notices by itself")

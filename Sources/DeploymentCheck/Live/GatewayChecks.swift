@@ -10,9 +10,17 @@ import PrivacyPass
 extension LiveCheck {
     static let wellKnownPath = "/.well-known/ohttp-gateway"
     static let keysType = "application/ohttp-keys"
+    /// Seconds for which keys and directory should be kept at least.
+    static let leastCacheTime = 60
+
+    /// The way of sealed requests.
+    var route: ObliviousRoute { ObliviousRoute(gateway: target.gateway ?? "", relay: target.relay, keys: target.keys) }
 
     mutating func checkGateway() {
         guard let gateway else { return }
+        guard !silent.contains(gateway.authority) else {
+            return report.skip(.keyConfiguration, "\(gateway.authority) does not answer")
+        }
         guard let first = checkKeyConfiguration(gateway) else {
             for item in [CheckItem.encapsulation, .unknownKey, .foreignTargets] {
                 report.skip(item, "there is no key configuration that could be used")
@@ -23,7 +31,7 @@ extension LiveCheck {
         checkUnknownKey(gateway, first)
         do throws(DeviceError) {
             let path = try ObliviousPath(
-                ObliviousRoute(gateway: target.gateway ?? "", relay: target.relay), at: target.address, trust: options.trust)
+                route, at: target.address, trust: options.trust)
             guard checkEncapsulation(path) else { return }
             checkForeignTargets(path)
         } catch {
@@ -63,9 +71,9 @@ extension LiveCheck {
                 .keyConfiguration, "\(path): the media type is not \(Self.keysType)",
                 mend: "let the gateway send its own fields")
         }
-        if answer.fields["cache-control"]?.contains("max-age") != true {
+        if CacheRule.seconds(answer.fields["cache-control"]) ?? 0 < Self.leastCacheTime {
             report.warn(
-                .keyConfiguration, "\(path): no max-age, so nobody knows how long to keep it",
+                .keyConfiguration, "\(path): nobody may keep it for a minute",
                 mend: "cache-control: max-age=86400")
         }
         if let again = try? get(url, path, ["accept": Self.keysType]), again.body != answer.body {
@@ -159,6 +167,12 @@ extension LiveCheck {
                     mend: "name it under `hosts`; several nodes behind one gateway are not supported")
                 return true
             }
+            guard answer.status == 200 else {
+                report.fail(
+                    .encapsulation, "the issuer's directory is answered with \(answer.status) inside",
+                    mend: "look at what the gateway sends requests on to")
+                return true
+            }
             report.ok(
                 .encapsulation,
                 "opened, answered with \(answer.status) and sealed" + (target.relay == nil ? "" : ", through the relay"))
@@ -195,55 +209,87 @@ extension LiveCheck {
         return request
     }
 
+    /// Two requests that nobody can open: for an id that is not in the list, and under another key of an id that is.
     private mutating func checkUnknownKey(_ gateway: HTTPURL, _ known: KeyConfiguration) {
         let problem = "https://iana.org/assignments/http-problem-types#ohttp-key"
-        do {
-            let plain = try BinaryRequest(
-                method: "GET", scheme: "https", authority: gateway.authority, path: "/", fields: [], content: []
-            ).encoded()
-            // A key of the same id that nobody has: as after a rotation that the client missed.
-            let stranger = try GatewayKey(id: known.id, privateKey: .generate(), aeads: known.algorithms.compactMap(\.known))
-            let sealed = try stranger.configuration.encapsulate(plain)
-            let answer = try client(gateway).send(
-                HTTPRequest(
-                    method: "POST", path: gateway.path, fields: ["content-type": "message/ohttp-req"], body: sealed.bytes),
-                timeout: options.timeout)
-            if answer.status == 400, String(decoding: answer.body.prefix(1000), as: UTF8.self).contains(problem) {
-                report.ok(.unknownKey, "400 with the problem type ohttp-key")
-            } else if answer.status == 200 {
-                report.fail(.unknownKey, "answered with 200", mend: "nobody can open this request: look at what answers there")
-            } else {
-                report.warn(
-                    .unknownKey, "answered with \(answer.status), and not with 400 and the problem type ohttp-key",
-                    mend: "phones with an old key would not fetch the keys again (RFC 9458 section 5.3)")
+        var right = 0
+        for id in [known.id &+ 128, known.id] {
+            let what = id == known.id ? "the wrong key of id \(id)" : "the unknown id \(id)"
+            do {
+                let plain = try BinaryRequest(
+                    method: "GET", scheme: "https", authority: gateway.authority, path: "/", fields: [], content: []
+                ).encoded()
+                let stranger = try GatewayKey(id: id, privateKey: .generate(), aeads: known.algorithms.compactMap(\.known))
+                let sealed = try stranger.configuration.encapsulate(plain)
+                let answer = try client(gateway).send(
+                    HTTPRequest(
+                        method: "POST", path: gateway.path, fields: ["content-type": "message/ohttp-req"], body: sealed.bytes),
+                    timeout: options.timeout)
+                if answer.status == 400, String(decoding: answer.body.prefix(1000), as: UTF8.self).contains(problem) {
+                    right += 1
+                } else if answer.status == 200 {
+                    report.fail(.unknownKey, "\(what): 200", mend: "nobody can open this request: look at what answers there")
+                } else {
+                    report.warn(
+                        .unknownKey, "\(what): \(answer.status), and not 400 with the problem type ohttp-key",
+                        mend: "phones with an old key would not fetch the keys again (RFC 9458 section 5.3)")
+                }
+            } catch {
+                report.warn(.unknownKey, "\(what): \(error)", mend: "look at the gateway's log")
             }
-        } catch {
-            report.warn(.unknownKey, "\(error)", mend: "look at the gateway's log")
         }
+        if right == 2 { report.ok(.unknownKey, "400 with the problem type ohttp-key, for an unknown id and for a wrong key") }
     }
 
-    /// Requests for others, which must be refused inside.
+    /// Requests for others, which must be refused, inside or before.
     private mutating func checkForeignTargets(_ path: ObliviousPath) {
-        let foreign = ["https://example.com/", "https://169.254.169.254/latest/meta-data/", "http://localhost:9090/metrics"]
+        let foreign = [
+            ("https", "example.com", "/"), ("https", "169.254.169.254", "/latest/meta-data/"),
+            ("http", "localhost:9090", "/metrics"), ("https", "localhost:5432", "/"),
+            ("https", "\(service?.host ?? "a")@example.com", "/"),
+        ]
         var passed: [String] = []
-        for text in foreign {
-            guard let url = try? HTTPURL(text) else { continue }
-            let answer = try? path.send(Self.inner(url, url.path), step: "gateway", timeout: options.timeout)
-            if let status = answer?.status, !(400...499).contains(status) { passed.append("\(url.authority) (\(status))") }
+        var untold = 0
+        for (scheme, authority, place) in foreign {
+            var request = HTTPRequest(method: "GET", path: place, fields: [:], body: [])
+            (request.scheme, request.authority) = (scheme, authority)
+            do throws(DeviceError) {
+                let status = try path.send(request, step: "gateway", timeout: options.timeout).status
+                // 400 and 403 as ours says it, 421 as others do; anything else somebody else has answered.
+                if ![400, 403, 421].contains(status) { passed.append("\(authority) (\(status))") }
+            } catch {
+                if case .refused(_, 400...499, _) = error { continue }
+                untold += 1
+            }
         }
-        if let service, let answer = try? path.send(Self.inner(service, "/metrics"), step: "gateway", timeout: options.timeout),
-            answer.status < 400
+        if let service,
+            let answer = try? path.send(Self.inner(service, "/metrics"), step: "gateway", timeout: options.timeout),
+            (200...299).contains(answer.status)
         {
             report.fail(
                 .hiddenPaths, "\(service.authority)/metrics can be read through the gateway",
                 mend: "serve it on the admin listener only")
         }
-        if passed.isEmpty {
-            report.ok(.foreignTargets, "\(foreign.count) requests for others were refused")
-        } else {
+        if !passed.isEmpty {
             report.fail(
                 .foreignTargets, "it sends requests on to \(passed.joined(separator: ", "))",
                 mend: "an allow-list of the service's and the issuer's hosts, nothing else")
+        } else if untold > 0 {
+            report.warn(
+                .foreignTargets, "\(untold) of \(foreign.count) requests for others got no answer, so it may have sent them on",
+                mend: "an allow-list answers 403 at once")
+        } else {
+            report.ok(.foreignTargets, "\(foreign.count) requests for others were refused")
         }
+    }
+}
+
+/// How long an answer may be kept (RFC 9111 section 5.2.2).
+enum CacheRule {
+    /// Seconds of `max-age`; 0 with `no-store` or `no-cache`; nil where nothing is said.
+    static func seconds(_ field: String?) -> Int? {
+        let parts = (field ?? "").split(separator: ",").map { $0.filter { $0 != " " }.lowercased() }
+        if parts.contains("no-store") || parts.contains("no-cache") { return 0 }
+        return parts.lazy.compactMap { $0.hasPrefix("max-age=") ? Int($0.dropFirst(8)) : nil }.first
     }
 }

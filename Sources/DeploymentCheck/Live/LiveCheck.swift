@@ -38,6 +38,8 @@ public struct LiveCheck: Sendable {
     var gateway: HTTPURL?
     /// Hosts that do not really speak HTTP/2.
     var withoutHTTP2: Set<String> = []
+    /// Hosts that do not answer, which are not asked again.
+    var silent: Set<String> = []
 
     /// The apps whose use cases are looked at.
     var apps: [AppUseCases] {
@@ -58,6 +60,7 @@ public struct LiveCheck: Sendable {
         check.checkService()
         check.checkHiddenPaths()
         check.checkTextRecords()
+        check.report.conceal(options.forms)
         return check.report
     }
 
@@ -85,7 +88,13 @@ public struct LiveCheck: Sendable {
             return nil
         }
         guard let role else { return url }
-        let flaws = Self.flaws(of: url, as: text)
+        var flaws = Self.flaws(of: url, as: text)
+        if role == "gateway", url.path != "/", url.query == nil {
+            flaws.removeAll { $0.hasPrefix("it has a path") }
+            report.warn(
+                .url, "gateway: it has a path",
+                mend: "the same form as the others is surer: the gateway takes requests on / too")
+        }
         for flaw in flaws { report.fail(.url, "\(role): \(flaw)", mend: "give the vendor \"https://\(url.host)\"") }
         if flaws.isEmpty { report.ok(.url, "\(role): \(text)") }
         return url
@@ -95,7 +104,11 @@ public struct LiveCheck: Sendable {
     static func flaws(of url: HTTPURL, as text: String) -> [String] {
         var flaws: [String] = []
         if url.scheme != .https { flaws.append("http, where https is needed") }
-        if url.port != url.scheme.defaultPort || text.hasSuffix(":443") { flaws.append("it has a port") }
+        let authority = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last?.prefix {
+            $0 != "/" && $0 != "?"
+        }
+        let afterHost = authority?.split(separator: "]").last ?? ""
+        if url.port != url.scheme.defaultPort || afterHost.contains(":") { flaws.append("it has a port") }
         if url.path != "/" || url.query != nil {
             flaws.append("it has a path, which systems from 26.4 do not take")
         } else if text.hasSuffix("/") {
@@ -109,7 +122,9 @@ public struct LiveCheck: Sendable {
 
     /// A client for a URL's host.
     func client(_ url: HTTPURL, versions: HTTPClientVersions = .negotiated) throws(HTTPClientError) -> HTTPClient {
-        guard let base = try? HTTPURL("\(url.scheme.rawValue)://\(url.authority)") else { throw .connectTimeout }
+        guard !silent.contains(url.authority), let base = try? HTTPURL("\(url.scheme.rawValue)://\(url.authority)") else {
+            throw .connectTimeout
+        }
         let isOld = versions == .negotiated && withoutHTTP2.contains(url.authority)
         return try HTTPClient(
             url: base, at: target.address, trust: options.trust, versions: isOld ? .http1 : versions)

@@ -36,8 +36,8 @@ extension LiveCheck {
             report.warn(
                 .directory, "the media type is not \(IssuerDirectory.mediaType)", mend: "let nothing in front change it")
         }
-        if answer.fields["cache-control"]?.contains("max-age") != true {
-            report.warn(.directory, "no max-age, so nobody knows how long to keep it", mend: "cache-control: max-age=86400")
+        if CacheRule.seconds(answer.fields["cache-control"]) ?? 0 < Self.leastCacheTime {
+            report.warn(.directory, "nobody may keep it for a minute", mend: "cache-control: max-age=86400")
         }
         guard directory.usableKey(at: Int64(options.machine.now())) != nil else {
             return report.fail(
@@ -52,6 +52,9 @@ extension LiveCheck {
     mutating func checkService() {
         checkUnpaid()
         checkPublicConfig()
+        if let service, silent.contains(service.authority) {
+            return report.skip(.testIdentity, "\(service.authority) does not answer")
+        }
         guard let token = options.userToken else {
             report.skip(.tokens, "no user token", mend: "--user-token TEXT: what you will give the vendor for its test")
             report.skip(.testIdentity, "without tokens nothing can be asked")
@@ -112,8 +115,7 @@ extension LiveCheck {
         try Device(
             serviceURL: target.service, issuerURL: target.issuer, userToken: token, app: app.bundle, userAgent: userAgent,
             trust: options.trust, at: target.address,
-            through: gateway == nil ? nil : target.gateway.map { ObliviousRoute(gateway: $0, relay: target.relay) },
-            timeout: options.timeout)
+            through: gateway == nil ? nil : route, timeout: options.timeout)
     }
 
     private mutating func checkLookups(_ app: AppUseCases, _ token: String) {
@@ -188,7 +190,7 @@ extension LiveCheck {
         } catch {
             report.warn(
                 .olderSystems, "iOS 18.0: \(error)",
-                mend: "sharding by double-mod exists from 18.2 only; pir: { shardingFunction: \"sha256\" }")
+                mend: "sharding by double-mod exists from 18.2 only; pir: { shardingFunction: { sha256: null } }")
         }
         for (path, sizes) in traffic.flatMap(\.largest).sorted(by: { $0.key < $1.key }) {
             report.sizes.grow(to: DeclaredSize(path: path, request: sizes.request, response: sizes.response))
@@ -225,11 +227,11 @@ extension LiveCheck {
     mutating func checkHiddenPaths() {
         var seen: [String] = []
         var answers = 0
-        for url in [service, gateway].compactMap({ $0 }) {
+        for url in [service, issuer, gateway].compactMap({ $0 }) where !silent.contains(url.authority) {
             for path in ["/metrics", "/livez", "/readyz", "/version"] {
                 guard let answer = try? get(url, path) else { continue }
                 answers += 1
-                guard answer.status < 400 else { continue }
+                guard (200...299).contains(answer.status) else { continue }
                 if !seen.contains(url.authority + path) { seen.append(url.authority + path) }
             }
         }

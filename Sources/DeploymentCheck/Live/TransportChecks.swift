@@ -35,6 +35,7 @@ extension LiveCheck {
         do throws(HTTPClientError) {
             probe = try TLSProbe(url, at: target.address, timeout: options.timeout)
         } catch {
+            silent.insert(url.authority)
             report.fail(
                 .tls, "\(url.authority): \(error)", mend: "is the name in DNS, the port open, a certificate there for it?")
             return false
@@ -56,9 +57,29 @@ extension LiveCheck {
                 .alpn, "\(url.authority): h2 and http/1.1 were offered, and \(agreed)",
                 mend: "let what ends TLS offer h2 (the vendor looks with `openssl s_client -alpn h2`)")
         }
+        checkAddresses(url)
         report.judge(
             probe.certificates, host: url.host, place: url.authority, trust: options.trust, now: Int64(options.machine.now()))
         return true
+    }
+
+    /// Phones and the relay choose among a name's addresses; each must be as good.
+    private mutating func checkAddresses(_ url: HTTPURL) {
+        guard target.address == nil, AddressPrefix(url.host) == nil,
+            let addresses = try? SocketAddress.resolve(host: url.host, port: UInt16(clamping: url.port)), addresses.count > 1
+        else { return }
+        for address in addresses {
+            let place = ConnectAddress(host: address.host, port: address.port)
+            do throws(HTTPClientError) {
+                let probe = try TLSProbe(url, at: place, timeout: options.timeout)
+                guard probe.applicationProtocol != "h2" else { continue }
+                report.fail(
+                    .alpn, "\(url.authority) at \(address.host): no h2", mend: "let every address lead to the same server")
+            } catch {
+                report.fail(
+                    .tls, "\(url.authority) at \(address.host): \(error)", mend: "mend it, or take the address out of DNS")
+            }
+        }
     }
 
     private mutating func checkHTTP2(_ url: HTTPURL) {

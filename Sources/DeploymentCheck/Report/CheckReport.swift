@@ -68,10 +68,19 @@ public struct CheckReport: Sendable, Equatable {
     /// Findings of an item.
     public subscript(item: CheckItem) -> [CheckFinding] { findings.filter { $0.item == item } }
 
-    /// Adds another report's findings; its sizes replace those that are here, if it has any.
+    /// Adds another report's findings, and the larger sizes.
     public mutating func append(_ other: CheckReport) {
         findings += other.findings
-        if !other.sizes.isEmpty { sizes = other.sizes }
+        for size in other.sizes { sizes.grow(to: size) }
+    }
+
+    /// Takes a text out of all findings: what a server sends back may hold what was sent to it.
+    mutating func conceal(_ secrets: [String]) {
+        for index in findings.indices {
+            for secret in secrets where secret.utf8.count >= 4 {
+                findings[index].text = findings[index].text.replacing(secret, with: "(user token)")
+            }
+        }
     }
 
     mutating func ok(_ item: CheckItem, _ text: String) { findings.append(CheckFinding(item, .ok, text)) }

@@ -65,7 +65,11 @@ extension TextRecordSource {
     }
 
     private static func lines(of path: String, name: String) throws(TextRecordError) -> [String] {
-        guard let file = fopen(path, "re") else { throw .unreadable(path: path) }
+        var status = stat()
+        // A pipe would be waited for.
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, let file = fopen(path, "re") else {
+            throw .unreadable(path: path)
+        }
         defer { fclose(file) }
         var bytes = [UInt8](repeating: 0, count: longestFile)
         let count = fread(&bytes, 1, bytes.count, file)

@@ -53,13 +53,15 @@ public struct CertificateChain: Sendable, Equatable {
     ///
     /// - Throws: `TLSError.unreadableCertificate`.
     public init(pem path: String) throws(TLSError) {
-        guard let file = BIO_new_file(path, "r") else {
+        var status = stat()
+        // A pipe would be waited for.
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, let file = BIO_new_file(path, "r") else {
             ERR_clear_error()
             throw .unreadableCertificate(path: path)
         }
         defer { BIO_free(file) }
         var found: [[UInt8]] = []
-        while found.count < Self.limit, let certificate = PEM_read_bio_X509(file, nil, nil, nil) {
+        while found.count < Self.limit, let certificate = PEM_read_bio_X509(file, nil, withoutPassphrase, nil) {
             defer { X509_free(certificate) }
             if let bytes = Self.bytes(of: certificate) { found.append(bytes) }
         }
@@ -84,7 +86,9 @@ public struct CertificateChain: Sendable, Equatable {
         withCertificates { list in
             guard let own = list.first else { return false }
             if AddressPrefix(host) != nil { return X509_check_ip_asc(own, host, 0) == 1 }
-            return X509_check_host(own, host, host.utf8.count, 0, nil) == 1
+            // Names are in the extension, and a wildcard is a whole label (RFC 9525 section 6).
+            let rules = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS
+            return X509_check_host(own, host, host.utf8.count, UInt32(rules), nil) == 1
         }
     }
 

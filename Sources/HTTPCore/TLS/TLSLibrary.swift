@@ -4,6 +4,11 @@ import COpenSSL
 import Glibc
 import Synchronization
 
+/// OpenSSL asks it for a passphrase, and else the terminal.
+let withoutPassphrase: @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = {
+    _, _, _, _ in 0
+}
+
 enum TLSLibrary {
     private static let isPrepared = Atomic<Bool>(false)
 

@@ -76,6 +76,7 @@ public final class TLSServerContext: @unchecked Sendable {
                 copenssl_set_groups(context, groups) == 1
             else { throw .library }
             copenssl_set_server_options(context)
+            SSL_CTX_set_default_passwd_cb(context, withoutPassphrase)
             copenssl_set_modes(context)
             copenssl_set_read_ahead(context)
             SSL_CTX_set_alpn_select_cb(context, chooseApplicationProtocol, nil)

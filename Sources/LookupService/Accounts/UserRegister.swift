@@ -16,6 +16,15 @@ public struct UserRegister: Sendable {
         access(data + "/state/accounts.secret", F_OK) == 0 && access(data + "/state/users.sqlite", F_OK) == 0
     }
 
+    /// How many users of the database may have tokens. Changes nothing; there must be a database.
+    ///
+    /// - Throws: `StateStoreError`.
+    public static func count(data: String) throws -> Int {
+        let store = try SQLiteUserStore(lookingAt: data + "/state/users.sqlite")
+        defer { store.close() }
+        return try store.list().count { $0.revoked == nil }
+    }
+
     /// Opens `<data>/state/users.sqlite`, or makes it.
     ///
     /// - Throws: `IssuerKeyError.secretFile`, `StateStoreError`.

@@ -34,7 +34,7 @@ public enum UserTokenFinding: Sendable, Equatable {
         var store: SQLiteUserStore?
         defer { store?.close() }
         if UserRegister.exists(data: data) {
-            let opened = try SQLiteUserStore(path: database)
+            let opened = try SQLiteUserStore(lookingAt: database)
             store = opened
             sources.append(StoredUsers(store: opened, secret: secret, now: { now }))
         }
