@@ -11,11 +11,14 @@ public struct ObliviousRoute: Sendable, Equatable {
     public var gateway: String
     /// The relay before it; nil: the gateway is asked directly, which hides nothing from it.
     public var relay: String?
+    /// Whether requests are sealed in the chunked form, a draft that a gateway may not take (service.md 3.10).
+    public var isChunked: Bool
 
     /// A route.
-    public init(gateway: String, relay: String? = nil) {
+    public init(gateway: String, relay: String? = nil, isChunked: Bool = false) {
         self.gateway = gateway
         self.relay = relay
+        self.isChunked = isChunked
     }
 }
 
@@ -73,6 +76,7 @@ enum RequestPath: Sendable {
 final class ObliviousPath: Sendable {
     private let client: HTTPClient
     private let resource: String
+    private let isChunked: Bool
     private let configuration = Mutex<KeyConfiguration?>(nil)
     private let counted = Mutex(ObliviousTraffic())
 
@@ -85,6 +89,7 @@ final class ObliviousPath: Sendable {
         let first = try route.relay.map { text throws(DeviceError) in try ServiceConnection.url(text) } ?? gateway
         // A relay knows its gateway by itself.
         resource = first.path
+        isChunked = route.isChunked
         do throws(HTTPClientError) {
             guard let base = try? HTTPURL("\(first.scheme.rawValue)://\(first.authority)") else {
                 throw HTTPClientError.connectTimeout
@@ -113,20 +118,20 @@ final class ObliviousPath: Sendable {
         _ request: HTTPRequest, sealedFor key: KeyConfiguration, step: String, timeout: Duration
     ) throws(DeviceError) -> HTTPResponse {
         let plain: [UInt8]
-        let sealed: SealedRequest
+        let sealed: SealedForm
         do {
             plain = try BinaryRequest(
                 method: request.method, scheme: request.scheme, authority: request.authority,
                 path: request.path + (request.query.map { "?" + $0 } ?? ""),
                 fields: request.fields.map { BinaryField($0.name, $0.value) }, content: request.body[...]
-            ).encoded()
-            sealed = try key.encapsulate(plain)
+            ).encoded(BinaryEncoding(framing: isChunked ? .indeterminateLength(chunk: 16 << 10) : .knownLength))
+            sealed = try isChunked ? SealedForm(chunking: plain, for: key) : SealedForm(plain, for: key)
         } catch {
             throw .cannotEncrypt(reason: "\(error)")
         }
-        let answer = try post(sealed.bytes, timeout: timeout)
+        let answer = try post(sealed, timeout: timeout)
         do {
-            let opened = try sealed.responseOpener.open(answer)
+            let opened = try sealed.openAnswer(answer)
             let inner = try BinaryResponse(decoding: opened)
             counted.withLock { traffic in
                 traffic.count += 1
@@ -143,15 +148,15 @@ final class ObliviousPath: Sendable {
         }
     }
 
-    private func post(_ body: [UInt8], timeout: Duration) throws(DeviceError) -> [UInt8] {
+    private func post(_ sealed: SealedForm, timeout: Duration) throws(DeviceError) -> [UInt8] {
         let request = HTTPRequest(
-            method: "POST", path: resource, fields: ["content-type": "message/ohttp-req"], body: body)
+            method: "POST", path: resource, fields: ["content-type": sealed.requestType], body: sealed.bytes)
         let response = try exchange(request, timeout: timeout)
         guard response.status == 200 else {
             throw .refused(
                 step: "gateway", status: response.status, message: ServiceConnection.message(in: response.body))
         }
-        guard response.fields["content-type"] == "message/ohttp-res" else { throw .malformedAnswer(step: "gateway") }
+        guard response.fields["content-type"] == sealed.responseType else { throw .malformedAnswer(step: "gateway") }
         return response.body
     }
 
@@ -176,6 +181,39 @@ final class ObliviousPath: Sendable {
             return try client.send(request, timeout: timeout)
         } catch {
             throw .network(step: request.path == Self.keysPath ? Self.keysPath : "gateway", error)
+        }
+    }
+}
+
+/// A request that is sealed in one of the two forms, with what opens its answer.
+struct SealedForm {
+    let bytes: [UInt8]
+    let requestType: String
+    let responseType: String
+    /// The Binary HTTP message in an answer, which is complete.
+    let openAnswer: ([UInt8]) throws -> ArraySlice<UInt8>
+
+    /// One sealed message.
+    init(_ plain: [UInt8], for key: KeyConfiguration) throws(EncapsulationError) {
+        let sealed = try key.encapsulate(plain)
+        bytes = sealed.bytes
+        (requestType, responseType) = ("message/ohttp-req", "message/ohttp-res")
+        openAnswer = { try sealed.responseOpener.open($0) }
+    }
+
+    /// Sealed in pieces.
+    init(chunking plain: [UInt8], for key: KeyConfiguration) throws {
+        var sealer = try key.encapsulateChunked()
+        bytes = try sealer.seal(plain[...], isFinal: true)
+        // The client has bounded the answer.
+        var limits = ChunkLimits()
+        limits.total = HTTPLimits().clientResponseBody
+        let opener = sealer.responseOpener(limits: limits)
+        (requestType, responseType) = ("message/ohttp-chunked-req", "message/ohttp-chunked-res")
+        openAnswer = { answer in
+            var opener = opener
+            let beginning = try opener.append(answer[...])
+            return (beginning + (try opener.finish()))[...]
         }
     }
 }
