@@ -134,10 +134,12 @@ let package = Package(
             dependencies: [
                 "LookupService", "CallerDirectory", "DeviceClient", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore",
                 "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "LookupMessages", "Protobuf", "TestCertificates",
+                // The relay before the gateway.
+                "veilring",
             ]),
         .testTarget(name: "DeviceClientTests", dependencies: ["DeviceClient", "HTTPClient", "HTTPCore", "LookupMessages"]),
         .testTarget(
-            name: "veilringTests", dependencies: ["veilring", "CallerDirectory", "DeviceClient", "LookupMessages"]),
+            name: "veilringTests", dependencies: ["veilring", "CallerDirectory", "DeviceClient", "HTTPCore", "LookupMessages"]),
         .testTarget(name: "VeilringBenchTests", dependencies: ["veilring-bench", "KeywordPIR", "LookupMessages"]),
     ],
     swiftLanguageModes: [.v6],
