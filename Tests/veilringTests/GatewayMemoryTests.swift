@@ -50,7 +50,7 @@ struct GatewayMemoryTests {
     }
 
     @Test(
-        "forty uploads of 11.9 MiB leave less than two behind",
+        "forty uploads of 11.9 MiB leave nothing behind",
         .enabled(if: program != nil, "the program is not beside the tests"))
     func returnsToBase() throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -85,13 +85,17 @@ struct GatewayMemoryTests {
                 #expect(answer.status == 400)
             }
         }
-        // What the allocator keeps for the next time is no growth.
-        try upload(6)
         let before = try [gateway, relay].map(Self.residentBytes)
         try upload(40)
-        let after = try [gateway, relay].map(Self.residentBytes)
-        for (name, (before, after)) in zip(["gateway", "relay"], zip(before, after)) {
-            #expect(after - before < 2 * size, "\(name): \(before) bytes, later \(after)")
+        for (name, (process, before)) in zip(["gateway", "relay"], zip([gateway, relay], before)) {
+            // The answer comes a moment before its request is let go.
+            var after = try Self.residentBytes(process)
+            for _ in 0..<1000 where after - before >= size {
+                usleep(5000)
+                after = try Self.residentBytes(process)
+            }
+            // What else a process makes at its first requests is far less than one body.
+            #expect(after - before < size, "\(name): \(before) bytes, later \(after)")
         }
     }
 }
