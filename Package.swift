@@ -88,9 +88,8 @@ let package = Package(
         .executableTarget(
             name: "veilring-bench",
             dependencies: [
-                "LookupService", "CallerDirectory", "StateStore", "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "BFV",
-                "RingMath",
-                "LookupMessages", "Cryptography", "CAllocationCount",
+                "LookupService", "CallerDirectory", "HTTPServer", "HTTPCore", "StateStore", "KeywordPIR", "PrivacyPass",
+                "ObliviousHTTP", "BFV", "RingMath", "LookupMessages", "Cryptography", "CAllocationCount",
             ],
             path: "Benchmarks/veilring-bench"),
 
