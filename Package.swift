@@ -97,9 +97,8 @@ let package = Package(
         .executableTarget(
             name: "veilring-bench",
             dependencies: [
-                "LookupService", "CallerDirectory", "StateStore", "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "BFV",
-                "RingMath",
-                "LookupMessages", "Cryptography", "CAllocationCount",
+                "LookupService", "CallerDirectory", "HTTPServer", "HTTPCore", "StateStore", "KeywordPIR", "PrivacyPass",
+                "ObliviousHTTP", "BFV", "RingMath", "LookupMessages", "Cryptography", "CAllocationCount",
             ],
             path: "Benchmarks/veilring-bench"),
 
@@ -143,6 +142,8 @@ let package = Package(
             dependencies: [
                 "LookupService", "CallerDirectory", "DeviceClient", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore",
                 "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "LookupMessages", "Protobuf", "TestCertificates", "TestOracles",
+                // The relay before the gateway.
+                "veilring",
             ]),
         .testTarget(name: "DeviceClientTests", dependencies: ["DeviceClient", "HTTPClient", "HTTPCore", "LookupMessages"]),
         .testTarget(
@@ -152,7 +153,7 @@ let package = Package(
                 "StateStore", "PrivacyPass", "ObliviousHTTP", "LookupMessages", "TestCertificates",
             ]),
         .testTarget(
-            name: "veilringTests", dependencies: ["veilring", "CallerDirectory", "DeviceClient", "LookupMessages"]),
+            name: "veilringTests", dependencies: ["veilring", "CallerDirectory", "DeviceClient", "HTTPCore", "LookupMessages"]),
         .testTarget(name: "VeilringBenchTests", dependencies: ["veilring-bench", "KeywordPIR", "LookupMessages"]),
     ],
     swiftLanguageModes: [.v6],

@@ -15,6 +15,7 @@ struct BenchProgram {
         usage: veilring-bench engine [options]
                veilring-bench build [options]
                veilring-bench tokens [options]
+               veilring-bench gateway [options]
                veilring-bench costs
                veilring-bench compare [--json] FIRST.json SECOND.json
                veilring-bench compare --against PROGRAM [--rounds N] [--json] engine|build [options]
@@ -34,14 +35,16 @@ struct BenchProgram {
           --rows-per-shard N   rows in a shard, on average (default 50000)
           --threads T          threads (default 2)
           --repeat R           builds, of which the median counts (default 1)
-        tokens   blind signatures and verifications beside `openssl speed rsa2048`, spends, sealed requests
+        tokens   blind signatures and verifications beside `openssl speed rsa2048`, spends
           --rounds N           rounds, of which the medians count (default 5)
           --spent N            tokens that are spent already (default 100000)
+        gateway  the processor time that the gateway adds: the same query directly and sealed, in turn
+          --pairs N            pairs, of which the medians count (default 1000)
         costs    what the operations cost here that the rule `cost` weighs, for two parameter sets
         compare  two results of the same options side by side; or another program, for example an older build of this one,
                  and this one in turn, N times each (default 5)
 
-        engine, build and tokens also take
+        engine, build, tokens and gateway also take
           --json               the result as JSON, to keep and to compare
           --commit ID          written into the JSON
 
@@ -60,10 +63,11 @@ struct BenchProgram {
             case "engine"?: try engine(Array(words.dropFirst()))
             case "build"?: try build(Array(words.dropFirst()))
             case "tokens"?: try tokens(Array(words.dropFirst()))
+            case "gateway"?: try gateway(Array(words.dropFirst()))
             case "costs"?: try costs(Array(words.dropFirst()))
             case "compare"?: try compare(Array(words.dropFirst()))
-            case let other?: throw UsageError("unknown command \(other); known: engine build tokens costs compare")
-            case nil: throw UsageError("a command is needed: engine, build, tokens, costs or compare")
+            case let other?: throw UsageError("unknown command \(other); known: engine build tokens gateway costs compare")
+            case nil: throw UsageError("a command is needed: engine, build, tokens, gateway, costs or compare")
             }
             return 0
         } catch let error as UsageError {
@@ -106,6 +110,13 @@ struct BenchProgram {
     private func tokens(_ words: [String]) throws {
         let arguments = try Self.arguments(words, TokenBenchOptions.names)
         var measured = try TokenBenchmark(options: TokenBenchOptions(arguments)).run()
+        measured.commit = arguments.values["--commit"]
+        result(arguments.switches.contains("--json") ? try Self.json(measured) : measured.text)
+    }
+
+    private func gateway(_ words: [String]) throws {
+        let arguments = try Self.arguments(words, GatewayBenchOptions.names)
+        var measured = try GatewayBenchmark(options: GatewayBenchOptions(arguments)).run()
         measured.commit = arguments.values["--commit"]
         result(arguments.switches.contains("--json") ? try Self.json(measured) : measured.text)
     }

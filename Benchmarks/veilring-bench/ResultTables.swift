@@ -89,8 +89,30 @@ extension TokenResult {
             verifications     \(beside(verificationsPerSecond, opensslVerificationsPerSecond))
             spending          \(format(spendMicroseconds)) µs for each of a group among \(grouped(options.spent)), \
             \(format(spendAgainMicroseconds)) µs if spent before; \(grouped(spentBytesOnDisk)) bytes on the disk
-            gateway           \(format(gatewayMicroseconds)) µs of processor time: 28 kB opened, 25 kB sealed
             memory            peak \(megabytes(peakBytes))
+            """
+    }
+}
+
+extension GatewayResult {
+    /// The result as a table.
+    var text: String {
+        var rows = [["", "directly", "through the gateway", "half of the pairs", "crypto and framing", "X25519"]]
+        func row(_ name: String, _ added: Added) {
+            rows.append([
+                name, format(added.direct, 0) + " µs", "+ " + format(added.added) + " µs",
+                added.quartiles.map { format($0) }.joined(separator: " … "), format(added.alone) + " µs",
+                format(added.agreement) + " µs",
+            ])
+        }
+        row("query", query)
+        row("query, in chunks", chunkedQuery)
+        row("query that is refused", refusal)
+        return """
+            \(machine.line)
+            \(grouped(query.requestBytes)) bytes asked, \(grouped(query.answerBytes)) answered; processor time of all threads, \
+            \(grouped(options.pairs)) pairs
+            \(TextTable.text(rows))
             """
     }
 }

@@ -1,9 +1,8 @@
-// `veilring-bench tokens`: what a lookup costs beside the lookup: blind signatures, verifications, spends, sealed requests; the first
-// two beside the openssl command in the same run.
+// `veilring-bench tokens`: what a lookup costs beside the lookup: blind signatures, verifications, spends; the first two
+// beside the openssl command in the same run.
 
 import Cryptography
 import Foundation
-import ObliviousHTTP
 import PrivacyPass
 import StateStore
 import Synchronization
@@ -49,8 +48,6 @@ struct TokenResult: Codable {
     var spentBytesOnDisk: Int
     /// Memory of the whole process.
     var peakBytes: Int
-    /// Opening a sealed request of 28 kB and reading it, and sealing an answer of 25 kB.
-    var gatewayMicroseconds: Double
 }
 
 /// Measures tokens with some options.
@@ -76,13 +73,12 @@ struct TokenBenchmark {
             opensslVerifying.append(verify)
         }
         let spends = try measureSpends()
-        let gateway = try measureGateway()
         return TokenResult(
             options: options, machine: machine, signaturesPerSecond: signing.median, verificationsPerSecond: verifying.median,
             opensslSignaturesPerSecond: opensslSigning.values.isEmpty ? nil : opensslSigning.median,
             opensslVerificationsPerSecond: opensslVerifying.values.isEmpty ? nil : opensslVerifying.median,
             spendMicroseconds: spends.fresh, spendAgainMicroseconds: spends.again, spentBytesOnDisk: spends.bytes,
-            peakBytes: Machine.peakBytes, gatewayMicroseconds: gateway)
+            peakBytes: Machine.peakBytes)
     }
 
     /// How often something can be done in a second of processor time.
@@ -151,27 +147,5 @@ struct TokenBenchmark {
             again.append(try spend(numbers, expecting: false) * 1e6)
         }
         return (fresh.median, again.median, try store.statistics().bytes)
-    }
-
-    private func measureGateway() throws -> Double {
-        let key = try GatewayKey(id: 1, privateKey: X25519PrivateKey.generate())
-        let keys = try GatewayKeySet([key])
-        let request = BinaryRequest(
-            method: "POST", scheme: "https", authority: "bench.example", path: "/queries",
-            fields: [BinaryField("user-agent", "veilring-bench")], content: [UInt8](repeating: 7, count: 28_000)[...])
-        let sealed = try key.configuration.encapsulate(try request.encoded()).bytes
-        let answer = BinaryResponse(status: 200, content: [UInt8](repeating: 9, count: 25_000)[...])
-        var sample = Sample()
-        for _ in 0..<max(5, options.rounds) {
-            let rate = try Self.rate(Self.operations) {
-                let opened = try keys.open(sealed)
-                guard try BinaryRequest(decoding: opened.plaintext).content.count == 28_000 else {
-                    throw BenchError.failed("a request was opened wrongly")
-                }
-                _ = try opened.responseSealer.seal(answer.encoded())
-            }
-            sample.append(1e6 / rate)
-        }
-        return sample.median
     }
 }

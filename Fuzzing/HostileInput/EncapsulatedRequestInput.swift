@@ -137,7 +137,7 @@ enum EncapsulatedRequestInput {
 
 extension EncapsulationError {
     /// The name of the case.
-    fileprivate var rawCase: String { Self.names[self] ?? "unknown" }
+    var rawCase: String { Self.names[self] ?? "unknown" }
 
     private static let names: [EncapsulationError: String] = [
         .malformed: "malformed", .unknownKey: "unknownKey", .unsupportedSuite: "unsupportedSuite", .cannotOpen: "cannotOpen",
@@ -146,7 +146,7 @@ extension EncapsulationError {
 }
 
 /// What the opener of chunked requests said about one body.
-private struct ChunkedReading {
+struct ChunkedReading {
     var plaintext: [UInt8] = []
     var isComplete = false
     var error: EncapsulationError?

@@ -41,6 +41,8 @@ public enum HostileInput: String, CaseIterable, Sendable {
     case binaryHTTP = "binary-http"
     /// What a gateway gets from a relay, and lists of key configurations.
     case encapsulatedRequest = "encapsulated-request"
+    /// Chunked requests that a client has put together as it likes.
+    case chunkedRequest = "chunked-request"
 
     /// Well-formed inputs, to begin with where there is no corpus; none where text is easily found from a dictionary.
     public var examples: [[UInt8]] {
@@ -55,6 +57,7 @@ public enum HostileInput: String, CaseIterable, Sendable {
         case .encryptedQuery: EncryptedQueryInput.examples
         case .binaryHTTP: BinaryHTTPInput.examples
         case .encapsulatedRequest: EncapsulatedRequestInput.examples
+        case .chunkedRequest: ChunkedRequestInput.examples
         }
     }
 
@@ -75,6 +78,7 @@ public enum HostileInput: String, CaseIterable, Sendable {
         case .callerFile: CallerFileInput.judge(input)
         case .binaryHTTP: BinaryHTTPInput.judge(input)
         case .encapsulatedRequest: EncapsulatedRequestInput.judge(input)
+        case .chunkedRequest: ChunkedRequestInput.judge(input)
         }
     }
 }

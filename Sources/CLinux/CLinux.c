@@ -5,6 +5,7 @@
 #include <arpa/nameser.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -306,6 +307,16 @@ void clinux_block_signals(void) {
 uint64_t clinux_physical_memory(void) {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+}
+
+void clinux_return_blocks_from(int bytes) {
+#ifdef __GLIBC__
+    // The second one is what glibc would set beside the first; without it the ends of arenas would go back and forth.
+    mallopt(M_MMAP_THRESHOLD, bytes);
+    mallopt(M_TRIM_THRESHOLD, 2 * bytes);
+#else
+    (void)bytes;
+#endif
 }
 
 int64_t clinux_unix_time(void) { return (int64_t)time(NULL); }

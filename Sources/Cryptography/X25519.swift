@@ -10,8 +10,24 @@ public struct X25519PrivateKey: Sendable {
     /// Never changes once it is made.
     private final class Handle: @unchecked Sendable {
         let key: OpaquePointer
-        init(_ key: OpaquePointer) { self.key = key }
-        deinit { EVP_PKEY_free(key) }
+        /// Ready to agree with anyone; only ever copied from, which takes less than to make another one.
+        let agreement: OpaquePointer?
+
+        init(_ key: OpaquePointer) {
+            self.key = key
+            let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
+            if EVP_PKEY_derive_init(context) == 1 {
+                agreement = context
+            } else {
+                EVP_PKEY_CTX_free(context)
+                agreement = nil
+            }
+        }
+
+        deinit {
+            EVP_PKEY_CTX_free(agreement)
+            EVP_PKEY_free(key)
+        }
     }
 
     /// The public key, 32 bytes.
@@ -79,10 +95,13 @@ public struct X25519PrivateKey: Sendable {
             throw .libraryFailure("EVP_PKEY_new_raw_public_key_ex")
         }
         defer { EVP_PKEY_free(peer) }
-        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, handle.key, nil) else { throw .libraryFailure("EVP_PKEY_CTX_new") }
+        guard let template = handle.agreement, let context = EVP_PKEY_CTX_dup(template) else {
+            throw .libraryFailure("EVP_PKEY_CTX_dup")
+        }
         defer { EVP_PKEY_CTX_free(context) }
-        guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, peer) == 1 else {
-            throw .libraryFailure("EVP_PKEY_derive_set_peer")
+        // There is nothing to validate: any 32 bytes are a public key, and a secret of zeros is refused below.
+        guard EVP_PKEY_derive_set_peer_ex(context, peer, 0) == 1 else {
+            throw .libraryFailure("EVP_PKEY_derive_set_peer_ex")
         }
         var isDone = false
         let secret = SecretBytes(count: Self.length) { out in

@@ -13,12 +13,15 @@ public struct ObliviousRoute: Sendable, Equatable {
     public var relay: String?
     /// Where the gateway's keys are, asked directly; nil: at the well-known path of whoever sealed requests go to.
     public var keys: String?
+    /// Whether requests are sealed in the chunked form, a draft that a gateway may not take (service.md 3.10).
+    public var isChunked: Bool
 
     /// A route.
-    public init(gateway: String, relay: String? = nil, keys: String? = nil) {
+    public init(gateway: String, relay: String? = nil, keys: String? = nil, isChunked: Bool = false) {
         self.gateway = gateway
         self.relay = relay
         self.keys = keys
+        self.isChunked = isChunked
     }
 }
 
@@ -102,6 +105,7 @@ public final class ObliviousPath: Sendable {
     private let resource: String
     private let keysClient: HTTPClient
     private let keysPath: String
+    private let isChunked: Bool
     private let configuration = Mutex<KeyConfiguration?>(nil)
     private let counted = Mutex(ObliviousTraffic())
 
@@ -118,6 +122,7 @@ public final class ObliviousPath: Sendable {
         // A relay knows its gateway by itself.
         resource = first.path
         keysPath = keys?.path ?? Self.wellKnownPath
+        isChunked = route.isChunked
         do throws(HTTPClientError) {
             // A relay is somewhere else.
             client = try Self.client(first, at: route.relay == nil ? address : nil, trust)
@@ -160,20 +165,20 @@ public final class ObliviousPath: Sendable {
         _ request: HTTPRequest, sealedFor key: KeyConfiguration, step: String, timeout: Duration
     ) throws(DeviceError) -> HTTPResponse {
         let plain: [UInt8]
-        let sealed: SealedRequest
+        let sealed: SealedForm
         do {
             plain = try BinaryRequest(
                 method: request.method, scheme: request.scheme, authority: request.authority,
                 path: request.path + (request.query.map { "?" + $0 } ?? ""),
                 fields: request.fields.map { BinaryField($0.name, $0.value) }, content: request.body[...]
-            ).encoded()
-            sealed = try key.encapsulate(plain)
+            ).encoded(BinaryEncoding(framing: isChunked ? .indeterminateLength(chunk: 16 << 10) : .knownLength))
+            sealed = try isChunked ? SealedForm(chunking: plain, for: key) : SealedForm(plain, for: key)
         } catch {
             throw .cannotEncrypt(reason: "\(error)")
         }
-        let answer = try post(sealed.bytes, timeout: timeout)
+        let answer = try post(sealed, timeout: timeout)
         do {
-            let opened = try sealed.responseOpener.open(answer)
+            let opened = try sealed.openAnswer(answer)
             let inner = try BinaryResponse(decoding: opened)
             counted.withLock { traffic in
                 traffic.count += 1
@@ -192,15 +197,15 @@ public final class ObliviousPath: Sendable {
         }
     }
 
-    private func post(_ body: [UInt8], timeout: Duration) throws(DeviceError) -> [UInt8] {
+    private func post(_ sealed: SealedForm, timeout: Duration) throws(DeviceError) -> [UInt8] {
         let request = HTTPRequest(
-            method: "POST", path: resource, fields: ["content-type": "message/ohttp-req"], body: body)
+            method: "POST", path: resource, fields: ["content-type": sealed.requestType], body: sealed.bytes)
         let response = try exchange(request, with: client, step: "gateway", timeout: timeout)
         guard response.status == 200 else {
             throw .refused(
                 step: "gateway", status: response.status, message: ServiceConnection.message(in: response.body))
         }
-        guard response.fields["content-type"] == "message/ohttp-res" else { throw .malformedAnswer(step: "gateway") }
+        guard response.fields["content-type"] == sealed.responseType else { throw .malformedAnswer(step: "gateway") }
         return response.body
     }
 
@@ -226,6 +231,39 @@ public final class ObliviousPath: Sendable {
             return try client.send(request, timeout: timeout)
         } catch {
             throw .network(step: step, error)
+        }
+    }
+}
+
+/// A request that is sealed in one of the two forms, with what opens its answer.
+struct SealedForm {
+    let bytes: [UInt8]
+    let requestType: String
+    let responseType: String
+    /// The Binary HTTP message in an answer, which is complete.
+    let openAnswer: ([UInt8]) throws -> ArraySlice<UInt8>
+
+    /// One sealed message.
+    init(_ plain: [UInt8], for key: KeyConfiguration) throws(EncapsulationError) {
+        let sealed = try key.encapsulate(plain)
+        bytes = sealed.bytes
+        (requestType, responseType) = ("message/ohttp-req", "message/ohttp-res")
+        openAnswer = { try sealed.responseOpener.open($0) }
+    }
+
+    /// Sealed in pieces.
+    init(chunking plain: [UInt8], for key: KeyConfiguration) throws {
+        var sealer = try key.encapsulateChunked()
+        bytes = try sealer.seal(plain[...], isFinal: true)
+        // The client has bounded the answer.
+        var limits = ChunkLimits()
+        limits.total = HTTPLimits().clientResponseBody
+        let opener = sealer.responseOpener(limits: limits)
+        (requestType, responseType) = ("message/ohttp-chunked-req", "message/ohttp-chunked-res")
+        openAnswer = { answer in
+            var opener = opener
+            let beginning = try opener.append(answer[...])
+            return (beginning + (try opener.finish()))[...]
         }
     }
 }

@@ -99,7 +99,12 @@ public final class HTTPServer: Sendable {
         var mailboxes: [LoopMailbox] = []
     }
 
+    /// Bytes from which on a block of memory goes back to the system when it is freed: bodies of many MiB come now and then, and what
+    /// is kept for the next one would be kept by each thread. Ordinary requests stay far below.
+    private static let largestKeptBlock: Int32 = 4 << 20
+
     private func launch() -> Result<(Running, [SocketAddress]), HTTPServerError> {
+        clinux_return_blocks_from(Self.largestKeptBlock)
         var opened = Opened()
         do throws(HTTPServerError) {
             if configuration.listeners.isEmpty { throw .noListener }

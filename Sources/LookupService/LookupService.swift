@@ -149,7 +149,8 @@ public final class LookupService: HTTPHandler {
 
     /// Answers a complete request.
     public func handle(_ request: HTTPRequest, reply: HTTPReply) {
-        let call = ServiceCall(request: request, reply: reply, service: self)
+        let isSealed = gateway != nil && request.method == "POST" && name(ofPath: request.path) == .gateway
+        let call = ServiceCall(request: request, keepingBody: !isSealed, reply: reply, service: self)
         do throws(ServiceFailure) {
             let route = try route(of: request.head)
             let limit = try bodyLimit(of: route)
@@ -160,8 +161,8 @@ public final class LookupService: HTTPHandler {
                 guard route == .gateway, request.method == "POST", let gateway else {
                     return call.answer(try publicAnswer(route, request.head))
                 }
-                try checkGatewayHead(request.head)
-                takeEncapsulated(call, by: gateway)
+                let form = try checkGatewayHead(request.head)
+                takeEncapsulated(call, SealedBody(request.body), in: form, by: gateway)
             case .userToken:
                 guard let privacyPass else { throw .notFound }
                 let credential = try Self.userCredential(request.fields)
@@ -256,7 +257,8 @@ public final class LookupService: HTTPHandler {
             case .none: nil
             }
         return failure.response(
-            retryAfter: retryAfter, allow: methods(of: route, path: path).joined(separator: ", "), challenge: challenge)
+            retryAfter: retryAfter, allow: methods(of: route, path: path).joined(separator: ", "), challenge: challenge,
+            limit: failure == .bodyTooLarge ? try? bodyLimit(of: route) : nil)
     }
 
     /// The one `User-Identifier`: 1 to 128 bytes of visible ASCII.

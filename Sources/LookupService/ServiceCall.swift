@@ -8,13 +8,19 @@ import Synchronization
 /// One request on its way: answers it once, and writes its line.
 final class ServiceCall: Sendable {
     let request: HTTPRequest
+    /// Bytes of its body.
+    private let received: Int
     private let reply: HTTPReply
     private let service: LookupService
     private let isAnswered = Atomic<Bool>(false)
     /// The token that pays for it, and whether it is spent already.
     private let payment = Mutex<(token: RedeemableToken, isSpent: Bool)?>(nil)
 
-    init(request: HTTPRequest, reply: HTTPReply, service: LookupService) {
+    /// - Parameter keepingBody: false where somebody else holds the body, who wants to be the only one.
+    init(request: HTTPRequest, keepingBody: Bool = true, reply: HTTPReply, service: LookupService) {
+        received = request.body.count
+        var request = request
+        if !keepingBody { request.body = [] }
         self.request = request
         self.reply = reply
         self.service = service
@@ -36,7 +42,7 @@ final class ServiceCall: Sendable {
         service.metrics.requestsInFlight.add(-1)
         if let failure { service.refused(request.path, failure) }
         service.record(
-            request.head, response, after: ContinuousClock.now - request.receivedAt, received: request.body.count)
+            request.head, response, after: ContinuousClock.now - request.receivedAt, received: received)
         reply.send(response)
     }
 

@@ -33,7 +33,7 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
     case quotaExceeded = "quota_exceeded"
     /// The operator's server could not be asked about a user token.
     case userSourceUnavailable = "user_source_unavailable"
-    /// Not `message/ohttp-req`.
+    /// Gateway: no media type of an encapsulated request that is taken here.
     case unsupportedMediaType = "unsupported_media_type"
     /// Gateway: the key is not ours any more, or the opening failed.
     case unknownGatewayKey = "unknown_gateway_key"
@@ -158,7 +158,10 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
     ///   - retryAfter: seconds until there is room, when that is known.
     ///   - allow: the methods of the route, for 405.
     ///   - challenge: the value of `WWW-Authenticate`, for 401.
-    func response(retryAfter: Int?, allow: String = "POST", challenge: String? = nil) -> HTTPResponse {
+    ///   - limit: the most bytes that the route takes, for 413.
+    func response(
+        retryAfter: Int?, allow: String = "POST", challenge: String? = nil, limit: Int? = nil
+    ) -> HTTPResponse {
         var fields: HTTPFields = ["content-type": "application/json", "cache-control": "no-store"]
         // Spread, so that devices refused together do not come back together.
         if status == 503 || status == 429 { fields.append("retry-after", "\(retryAfter ?? Int.random(in: 1...5))") }
@@ -171,7 +174,9 @@ enum ServiceFailure: String, Error, Sendable, Equatable, CaseIterable {
             return HTTPResponse(
                 status: status, fields: fields, body: Array("{\"type\":\"\(type)\",\"title\":\"\(message)\"}".utf8))
         }
+        // Who has to declare sizes to a relay needs the number (service.md 3.11).
+        let text = message + (limit.map { "; the limit is \($0) bytes" } ?? "")
         return HTTPResponse(
-            status: status, fields: fields, body: Array("{\"error\":{\"message\":\"\(message)\"}}".utf8))
+            status: status, fields: fields, body: Array("{\"error\":{\"message\":\"\(text)\"}}".utf8))
     }
 }

@@ -25,6 +25,7 @@ struct LookupCommand: Command {
         Option(name: "--issuer", value: "URL", help: "the issuer of tokens (default: the service's URL)"),
         Option(name: "--gateway", value: "URL", help: "seal every request for this Oblivious HTTP gateway"),
         Option(name: "--relay", value: "URL", help: "send sealed requests through this relay"),
+        Option(name: "--chunked", help: "seal requests in pieces, a draft that the gateway takes with `gateway.chunked`"),
         Option(name: "--state", value: "DIR", help: "keep identifier and keys there between runs (default: thrown away)"),
         Option(name: "--user-agent", value: "TEXT", help: "what the phone calls itself (default: \(Device.defaultUserAgent))"),
         Option(name: "--ca", value: "FILE", help: "trust only the certificates in this PEM file (https)"),
@@ -71,9 +72,10 @@ struct LookupCommand: Command {
     private static func route(_ arguments: Arguments) throws(DeviceError) -> ObliviousRoute? {
         guard let gateway = arguments["--gateway"] else {
             guard arguments["--relay"] == nil else { throw .invalidURL("--relay needs --gateway") }
+            guard !arguments.has("--chunked") else { throw .invalidURL("--chunked needs --gateway") }
             return nil
         }
-        return ObliviousRoute(gateway: gateway, relay: arguments["--relay"])
+        return ObliviousRoute(gateway: gateway, relay: arguments["--relay"], isChunked: arguments.has("--chunked"))
     }
 
     /// A number is `+` and 1 to 32 digits: directories may hold numbers that E.164 calls too long.

@@ -91,6 +91,7 @@ struct ServeCommand: Command {
         ]
         rules.aeads = settings.aeads.compactMap { names[$0] }
         rules.paddingMultiple = settings.paddingBytes
+        rules.isChunked = settings.chunked
         (rules.path, rules.keysPath) = (settings.path, settings.keysPath)
         let hosts = configuration.hosts?.names ?? []
         return try ObliviousGateway(

@@ -76,6 +76,10 @@ import Testing
             "chunked: tooLarge", "chunked: truncated", "list: read", "list: refused", "list: skipped", "damage: none",
             "damage: noticed",
         ],
+        .chunkedRequest: [
+            "opened", "chunk", "long length", "chunk that says it is final", "end", "end that does not say it is final",
+            "lost chunk", "repeated chunk", "cut", "error malformed", "error cannotOpen", "error tooLarge", "error truncated",
+        ],
         .callerFile: ["record", "malformed record", "caller", "row refused", "header refused"],
     ]
 

@@ -77,7 +77,7 @@ def hostile_requests(phone, trial, spki):
         trial.expect("request: " + name, answer, DONE)  # Harmless (2.9.1): the result is the number itself.
         if answer.body != body[3:]:
             trial.wrong.append({"case": name, "expected": "the number itself", "came": "another"})
-    trial.expect("request: over 1 KiB", phone.issue(good + bytes(766)), (413, "Body too large"))
+    trial.expect("request: over 1 KiB", phone.issue(good + bytes(766)), (413, "Body too large; the limit is 1024 bytes"))
     trial.expect("request as it should be", phone.issue(good), DONE)
     for method, path in [("GET", "/issue"), ("POST", "/token-key-for-user-token"), ("PUT", "/issue")]:
         trial.expect(f"{method} {path}", phone.send(method, path, phone.bearer(), good), (405, None))

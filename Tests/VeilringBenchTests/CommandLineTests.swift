@@ -21,7 +21,7 @@ struct CommandLineTests {
         "bad usage",
         arguments: [
             ("", "a command is needed"),
-            ("load", "unknown command load; known: engine build tokens costs compare"),
+            ("load", "unknown command load; known: engine build tokens gateway costs compare"),
             ("engine --rows", "--rows needs a value"),
             ("engine --rows --json", "--rows needs a value"),
             ("engine --rows 0", "--rows: expected a whole number from 1 to 100000000, got 0"),
@@ -49,6 +49,7 @@ struct CommandLineTests {
             ("build --rows 100000000 --value-bytes 65000", "are free"),
             ("build --rows 100000000 --rows-per-shard 1", "shards"),
             ("build --parameters x", "unknown option --parameters"),
+            ("gateway --pairs 3", "--pairs: expected a whole number from 4"),
             ("compare", "compare needs two files"),
             ("compare one.json", "compare needs two files"),
             ("compare --against x", "needs engine or build"),

@@ -12,7 +12,7 @@ struct TokenBenchmarkTests {
         (options.rounds, options.spent, options.besideOpenSSL) = (1, 5000, false)
         let result = try TokenBenchmark(options: options).run()
         #expect(result.signaturesPerSecond > 1 && result.verificationsPerSecond > result.signaturesPerSecond)
-        #expect(result.spendMicroseconds > 0 && result.spentBytesOnDisk > 5000 * 16 && result.gatewayMicroseconds > 0)
+        #expect(result.spendMicroseconds > 0 && result.spentBytesOnDisk > 5000 * 16)
         #expect(result.text.contains("blind signatures") && result.text.contains("spending"))
         #expect(try BenchProgram.json(result).contains("\"benchmark\" : \"tokens\""))
     }

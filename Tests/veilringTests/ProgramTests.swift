@@ -67,6 +67,8 @@ struct ProgramTests {
             ["lookup", "--url", "http://127.0.0.1:1", "--app", "a", "--use-case", "b", "k"],
             ["lookup", "--url", "http://127.0.0.1:1", "--url", "http://127.0.0.1:1", "--app", "a", "+1"],
             ["lookup", "--url", "http://127.0.0.1:1", "--colour", "--app", "a", "+1"],
+            ["lookup", "--url", "http://127.0.0.1:1", "--chunked", "--app", "a", "+1"],
+            ["lookup", "--url", "http://127.0.0.1:1", "--relay", "http://127.0.0.1:1", "--app", "a", "+1"],
             ["lookup", "--json=yes", "--url", "http://127.0.0.1:1", "--app", "a", "+1"],
         ])
     func misuse(words: [String]) {

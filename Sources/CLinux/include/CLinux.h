@@ -83,6 +83,9 @@ void clinux_block_signals(void);
 
 /// Physical memory in bytes; 0 if unknown.
 uint64_t clinux_physical_memory(void);
+/// From now on blocks of at least so many bytes go back to the system as soon as they are freed. Left alone, glibc raises that bound
+/// up to 32 MiB as it sees larger blocks freed, and keeps them for the next time in every thread's arena.
+void clinux_return_blocks_from(int bytes);
 /// Seconds since 1970.
 int64_t clinux_unix_time(void);
 

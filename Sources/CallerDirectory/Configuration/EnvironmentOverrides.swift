@@ -24,6 +24,7 @@ struct EnvironmentOverrides {
             ("tokens.defaultKeyForAll", .bool), ("publicConfig.serve", .bool), ("publicConfig.maxAgeSeconds", .integer),
             ("gateway.serve", .bool), ("gateway.path", .string), ("gateway.keysPath", .string), ("gateway.aeads", .list),
             ("gateway.keyMaxAgeSeconds", .integer), ("gateway.rotationDays", .integer), ("gateway.paddingBytes", .integer),
+            ("gateway.chunked", .bool),
         ] + HostSettings.keys.map { ("hosts.\($0)", .string) } + LogSettings.keys.map { ("log.\($0)", .string) }
         + RetentionSettings.keys.map { ("retention.\($0)", .integer) }
         + LimitSettings.fields.map { ("limits.\($0.name)", .integer) }

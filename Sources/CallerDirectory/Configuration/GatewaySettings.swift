@@ -1,8 +1,8 @@
-// The Oblivious HTTP gateway in the configuration (service.md 3.1 to 3.3, 3.8).
+// The Oblivious HTTP gateway in the configuration (service.md 3.1 to 3.3, 3.8, 3.10).
 
 /// What the operator decides about the gateway.
 public struct GatewaySettings: Sendable, Equatable {
-    static let keys = ["serve", "path", "keysPath", "aeads", "keyMaxAgeSeconds", "rotationDays", "paddingBytes"]
+    static let keys = ["serve", "path", "keysPath", "aeads", "keyMaxAgeSeconds", "rotationDays", "paddingBytes", "chunked"]
     /// The AEADs that there are, the preferred one first.
     static let aeadNames = ["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"]
     /// Whether the gateway's routes are answered.
@@ -19,6 +19,8 @@ public struct GatewaySettings: Sendable, Equatable {
     public var rotationDays = 30
     /// Answers are padded to a multiple of so many bytes before they are sealed; 0: not.
     public var paddingBytes = 0
+    /// Whether requests in the chunked form are taken, which is a draft so far (service.md 3.10).
+    public var chunked = false
 
     /// The defaults.
     public init() {}
@@ -34,6 +36,7 @@ extension ConfigurationReader {
         settings.keyMaxAgeSeconds = gateway.integer("keyMaxAgeSeconds", in: 0...518_400) ?? settings.keyMaxAgeSeconds
         settings.rotationDays = gateway.integer("rotationDays", in: 0...3660) ?? settings.rotationDays
         settings.paddingBytes = gateway.integer("paddingBytes", in: 0...65_536) ?? settings.paddingBytes
+        settings.chunked = gateway.bool("chunked") ?? settings.chunked
         if let names = gateway.strings("aeads", expected: "a list of \(NearestName.list(GatewaySettings.aeadNames))") {
             settings.aeads = []
             for (text, value) in names {

@@ -49,6 +49,8 @@ public struct GatewayRules: Sendable {
     public var keysPath: String?
     /// Whether field names inside must be in lower case.
     public var isStrict = false
+    /// Whether requests in the chunked form, a draft, are taken as well (service.md 3.10).
+    public var isChunked = false
 
     /// The defaults.
     public init() {}
@@ -130,8 +132,15 @@ public final class ObliviousGateway: Sendable {
         }
     }
 
-    /// Opens an encapsulated request. May take milliseconds for a large one.
-    func open(_ request: consuming [UInt8]) throws(EncapsulationError) -> OpenedRequest { try openers().open(request) }
+    /// Opens an encapsulated request, all of it or nothing. May take milliseconds for a large one.
+    func open(_ request: consuming [UInt8], in form: EncapsulationForm) throws(EncapsulationError) -> OpenedExchange {
+        try OpenedExchange(opening: request, in: form, with: openers())
+    }
+
+    /// The form that a media type names, if it is taken here.
+    func form(ofType type: String) -> EncapsulationForm? {
+        EncapsulationForm.allCases.first { $0.requestType == type && ($0 == .whole || rules.isChunked) }
+    }
 
     /// The list of key configurations (RFC 9458 section 3), or its first one without length for clients of an older draft.
     func listAnswer(_ head: HTTPRequestHead, isOldForm: Bool) -> HTTPResponse {
@@ -151,6 +160,4 @@ public final class ObliviousGateway: Sendable {
     }
 
     static let listType = "application/ohttp-keys"
-    static let requestType = "message/ohttp-req"
-    static let responseType = "message/ohttp-res"
 }

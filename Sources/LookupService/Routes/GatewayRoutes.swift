@@ -1,10 +1,11 @@
-// The gateway's resource (service.md 3.4 to 3.8): an encapsulated request is opened, dispatched in the process to the same routes as a
+// The gateway's resource (service.md 3.4 to 3.8, 3.10): an encapsulated request is opened, dispatched in the process to the same routes as a
 // direct one, and its answer sealed. Nothing of what was inside is seen from outside.
 
 import Cryptography
 import HTTPCore
 import HTTPServer
 import ObliviousHTTP
+import Synchronization
 
 extension LookupService {
     /// Bytes of an encapsulated request.
@@ -12,26 +13,34 @@ extension LookupService {
         max(options.keyBody, options.queriesBody, options.configBody) + (gateway?.rules.overhead ?? 0)
     }
 
-    /// Decides about the head of an encapsulated request.
-    func checkGatewayHead(_ head: HTTPRequestHead) throws(ServiceFailure) {
+    /// Decides about the head of an encapsulated request: the form in which it is sealed.
+    @discardableResult
+    func checkGatewayHead(_ head: HTTPRequestHead) throws(ServiceFailure) -> EncapsulationForm {
         let type = head.fields["content-type"].map { $0.prefix { $0 != ";" } } ?? ""
-        guard type.trimmedBlanks.lowercased() == ObliviousGateway.requestType else { throw .unsupportedMediaType }
+        guard let form = gateway?.form(ofType: type.trimmedBlanks.lowercased()) else { throw .unsupportedMediaType }
+        return form
     }
 
     /// Opens an encapsulated request on a thread of its own kind, and answers it.
-    func takeEncapsulated(_ call: ServiceCall, by gateway: ObliviousGateway) {
+    func takeEncapsulated(
+        _ call: ServiceCall, _ body: SealedBody, in form: EncapsulationForm, by gateway: ObliviousGateway
+    ) {
         let work = WorkItem(rank: .upkeep) { [self] in
             guard !call.isPointless else { return call.refuse(.abandoned) }
-            let opened: OpenedRequest
+            let opened: OpenedExchange
             do throws(EncapsulationError) {
-                opened = try gateway.open(call.request.body)
+                opened = try gateway.open(body.take(), in: form)
             } catch {
                 metrics.decapsulations.add(to: .failed(error))
+                switch error {
+                // Of the form, which everyone on the way can see.
+                case .malformed, .tooLarge: return call.refuse(.malformedMessage)
                 // Whatever failed in the opening, the client is told to fetch the keys again.
-                return call.refuse(error == .malformed ? .malformedMessage : .unknownGatewayKey)
+                case .unknownKey, .unsupportedSuite, .cannotOpen, .truncated: return call.refuse(.unknownGatewayKey)
+                }
             }
             metrics.decapsulations.add(to: .opened)
-            dispatch(opened, of: call, by: gateway)
+            dispatch(opened.plaintext, of: call, sealer: opened.sealer, by: gateway)
         } refuse: {
             call.refuse($0)
         }
@@ -39,16 +48,14 @@ extension LookupService {
     }
 
     /// Answers what was inside, and seals the answer.
-    private func dispatch(_ opened: OpenedRequest, of call: ServiceCall, by gateway: ObliviousGateway) {
+    private func dispatch(
+        _ plaintext: ArraySlice<UInt8>, of call: ServiceCall, sealer: ExchangeSealer, by gateway: ObliviousGateway
+    ) {
         let seal = { @Sendable [self] (response: HTTPResponse, method: String) in
             do {
                 let plain = try Self.binary(response, method: method).encoded(
                     BinaryEncoding(paddingMultiple: gateway.rules.paddingMultiple))
-                call.answer(
-                    HTTPResponse(
-                        status: 200,
-                        fields: ["content-type": ObliviousGateway.responseType, "cache-control": "private, no-store"],
-                        body: try opened.responseSealer.seal(plain)))
+                call.answer(try sealer.answer(plain))
             } catch {
                 log.note(.computationFailed(useCase: "gateway", reason: "an answer could not be sealed"))
                 call.refuse(.internalError)
@@ -56,7 +63,7 @@ extension LookupService {
         }
         let request: HTTPRequest
         do throws(ServiceFailure) {
-            request = try innerRequest(opened, of: call, by: gateway)
+            request = try innerRequest(plaintext, of: call, by: gateway)
         } catch {
             metrics.refusals.add(to: .init(route: .gateway, failure: error))
             return seal(error.response, "POST")
@@ -64,20 +71,25 @@ extension LookupService {
         switch begin(request.head) {
         case .respond(let response): seal(response, request.method)
         case .readBody(let limit):
-            guard request.body.count <= limit else { return seal(ServiceFailure.bodyTooLarge.response, request.method) }
+            guard request.body.count <= limit else {
+                refused(request.path, .bodyTooLarge)
+                let response = refusal(.bodyTooLarge, path: request.path)
+                record(request.head, response, after: .zero, received: 0)
+                return seal(response, request.method)
+            }
             handle(request, reply: HTTPReply { seal($0, request.method) })
         }
     }
 
     /// The request inside, if it is well formed and for us.
     private func innerRequest(
-        _ opened: OpenedRequest, of call: ServiceCall, by gateway: ObliviousGateway
+        _ plaintext: ArraySlice<UInt8>, of call: ServiceCall, by gateway: ObliviousGateway
     ) throws(ServiceFailure) -> HTTPRequest {
         var limits = BinaryHTTPLimits()
         limits.isStrict = gateway.rules.isStrict
         let inner: BinaryRequest
         do throws(BinaryHTTPError) {
-            inner = try BinaryRequest(decoding: opened.plaintext, limits: limits)
+            inner = try BinaryRequest(decoding: plaintext, limits: limits)
         } catch {
             throw .malformedMessage
         }
@@ -104,6 +116,21 @@ extension LookupService {
         return BinaryResponse(
             status: response.status, fields: response.fields.map { BinaryField($0.name, $0.value) },
             content: isEmpty ? [] : response.body[...])
+    }
+}
+
+/// The body of an encapsulated request until somebody takes it, so that it is not kept beside what was in it.
+final class SealedBody: Sendable {
+    private let bytes: Mutex<[UInt8]>
+
+    init(_ bytes: [UInt8]) { self.bytes = Mutex(bytes) }
+
+    /// The body; empty from then on.
+    func take() -> [UInt8] {
+        bytes.withLock { bytes in
+            defer { bytes = [] }
+            return bytes
+        }
     }
 }
 

@@ -19,6 +19,7 @@ final class RunningServer: Sendable {
     init(
         options: ServiceOptions = ServiceOptions(), store: (any EvaluationKeyStore)? = nil, dataFolder: String? = nil,
         limits: HTTPLimits = HTTPLimits(), unreadyTime: Duration = .zero, drain: Duration = .seconds(20),
+        gateway: ObliviousGateway? = nil,
         load: @escaping @Sendable () throws -> ServiceSnapshot
     ) throws {
         let log = MemoryLog()
@@ -30,7 +31,7 @@ final class RunningServer: Sendable {
                 http: HTTPServerConfiguration(listeners: [listener], limits: limits),
                 admin: HTTPServerConfiguration(listeners: [listener], threads: 1), service: options, unreadyTime: unreadyTime,
                 drain: drain, dataFolder: dataFolder),
-            store: try store ?? InMemoryEvaluationKeyStore(), log: log
+            store: try store ?? InMemoryEvaluationKeyStore(), gateway: gateway, log: log
         ) { try box.load() }
         box.closure.withLock { $0 = load }
         self.box = box
