@@ -146,7 +146,9 @@ struct RelayedGatewayTests {
         for _ in 0..<3 { #expect(try settledStatus() == 400) }
         let service = relayed.running.server.service
         let gate = DispatchSemaphore(value: 0)
-        let threads = service.openers.idleThreads
+        let threads = service.openers.figures.threads
+        // A thread is idle a moment after its answer.
+        while service.openers.idleThreads < threads { usleep(1000) }
         for _ in 0..<threads {
             #expect(service.openers.submit(WorkItem(rank: .upkeep, run: { gate.wait() }, refuse: { _ in })) == nil)
         }
