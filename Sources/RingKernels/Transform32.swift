@@ -1,183 +1,170 @@
 // Negacyclic number-theoretic transform for moduli below 2^30 in 32-bit lanes (spec bfv.md 2.2), forward.
 // Lazy butterflies after Harvey (arXiv 1205.2926). With 16q below 2^32 most of them reduce nothing; larger moduli keep their
-// values below 4q. Two stages per pass over memory; the last four without leaving the registers.
+// values below 4q. Two or three stages per pass over memory; the last six on 64 residues in registers, transposed in between.
 
 extension Kernels32 {
-    /// Which values a pass reduces first: none, those that its first stage adds to, or those of both stages.
+    /// What stage 0, 1 or 2 of a pass reduces before it adds to it.
     protocol Growth {
-        static var first: Bool { get }
-        static var second: Bool { get }
+        static func reduced(_ x: Lanes, stage: Int, _ m: Multiples) -> Lanes
     }
+    /// Nothing.
     enum Free: Growth {
-        @inline(__always) static var first: Bool { false }
-        @inline(__always) static var second: Bool { false }
+        @inline(__always) static func reduced(_ x: Lanes, stage: Int, _ m: Multiples) -> Lanes { x }
     }
+    /// From below 16q to below 8q, once.
     enum Halved: Growth {
-        @inline(__always) static var first: Bool { true }
-        @inline(__always) static var second: Bool { false }
+        @inline(__always) static func reduced(_ x: Lanes, stage: Int, _ m: Multiples) -> Lanes {
+            stage == 0 ? reduceOnce(x, m.q8) : x
+        }
     }
+    /// From below 14q, so that values below 4q come out.
+    enum Last: Growth {
+        @inline(__always) static func reduced(_ x: Lanes, stage: Int, _ m: Multiples) -> Lanes {
+            if stage == 0 { return x }
+            let y = reduceOnce(x, m.q8)
+            return stage == 1 ? y : reduceOnce(reduceOnce(y, m.q4), m.q2)
+        }
+    }
+    /// Always from below 4q to below 2q.
     enum Strict: Growth {
-        @inline(__always) static var first: Bool { true }
-        @inline(__always) static var second: Bool { true }
+        @inline(__always) static func reduced(_ x: Lanes, stage: Int, _ m: Multiples) -> Lanes { reduceOnce(x, m.q2) }
     }
 
-    @inline(__always) static func forwardPair(_ x: inout Lanes, _ y: inout Lanes, _ w: Twiddle, _ q: Lanes, _ q2: Lanes) {
-        let t = product(y, w, q)
-        let a = x
-        x = a &+ t
-        y = a &+ q2 &- t
-    }
-
-    /// Two butterflies side by side: one after the other would leave the processor waiting for each.
-    @inline(__always) static func forwardPairs(
-        _ a: inout Lanes, _ b: inout Lanes, _ s: Twiddle, _ c: inout Lanes, _ d: inout Lanes, _ t: Twiddle,
-        _ q: Lanes, _ q2: Lanes
+    @inline(__always) static func forwardPair<G: Growth>(
+        _ x: inout Lanes, _ y: inout Lanes, _ w: Twiddle, stage: Int, _ m: Multiples, _: G.Type
     ) {
-        let (b64, d64) = (wide(b), wide(d))
-        let be = (b64 & lowMask) &* s.even
-        let de = (d64 & lowMask) &* t.even
-        let bo = (b64 &>> 32) &* s.odd
-        let d0 = (d64 &>> 32) &* t.odd
-        let bw = b &* s.w
-        let dw = d &* t.w
-        let bh = lanes((be &>> 32) | (bo & highMask))
-        let dh = lanes((de &>> 32) | (d0 & highMask))
-        let bt = bw &- (bh &* q)
-        let dt = dw &- (dh &* q)
-        let (x, y) = (a, c)
-        a = x &+ bt
-        c = y &+ dt
-        b = x &+ q2 &- bt
-        d = y &+ q2 &- dt
+        let t = product(y, w, m.q)
+        let a = G.reduced(x, stage: stage, m)
+        x = a &+ t
+        y = a &+ m.q2 &- t
+    }
+
+    /// Three stages: vectors that are four, two and one apart.
+    @inline(__always) static func forwardThreeStages<G: Growth, T: TwiddleSource>(
+        _ x: inout Eight, _ t: T, _ m: Multiples, _: G.Type
+    ) {
+        let t0 = t.top
+        forwardPair(&x.a, &x.e, t0, stage: 0, m, G.self)
+        forwardPair(&x.b, &x.f, t0, stage: 0, m, G.self)
+        forwardPair(&x.c, &x.g, t0, stage: 0, m, G.self)
+        forwardPair(&x.d, &x.h, t0, stage: 0, m, G.self)
+        let (m0, m1) = (t.middle(0), t.middle(1))
+        forwardPair(&x.a, &x.c, m0, stage: 1, m, G.self)
+        forwardPair(&x.b, &x.d, m0, stage: 1, m, G.self)
+        forwardPair(&x.e, &x.g, m1, stage: 1, m, G.self)
+        forwardPair(&x.f, &x.h, m1, stage: 1, m, G.self)
+        forwardPair(&x.a, &x.b, t.bottom(0), stage: 2, m, G.self)
+        forwardPair(&x.c, &x.d, t.bottom(1), stage: 2, m, G.self)
+        forwardPair(&x.e, &x.f, t.bottom(2), stage: 2, m, G.self)
+        forwardPair(&x.g, &x.h, t.bottom(3), stage: 2, m, G.self)
     }
 
     /// Forward transform in place. Input in [0, 4q), output in [0, q), bit-reversed order.
     ///
     /// - `n`: a power of two. `w`, `ws`: n twiddles `ψ^brv(i)` and their Shoup companions.
-    /// - `tail`: the twiddles of the last three stages laid out as lanes, 48 words per 16 residues (see `NTTTable`).
+    /// - `tail`: the twiddles of the last three stages laid out as lanes, 112 words per 64 residues (see `NTTTable`).
     public static func forward(
         _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
         _ tail: UnsafePointer<UInt32>
     ) {
-        if n < 32 { return forwardSmall(x, n, q, w, ws) }
-        let qv = Lanes(repeating: q)
-        let q2 = Lanes(repeating: 2 &* q)
-        var m = 1
-        var h = n / 2
+        if n < 256 { return forwardSmall(x, n, q, w, ws) }
+        let m = Multiples(q)
         // Values are below bound·q; 16q fits a word for q below 2^28.
-        var bound = 4
         let lazy = q < 1 << 28
-        let limit = Lanes(repeating: 8 &* q)
-        while h >= 16 {
+        var bound = 4
+        var left = n.trailingZeroBitCount &- 6
+        var blocks = 1
+        while left > 0 {
+            let stages = left == 2 || left == 4 ? 2 : 3
+            bound &+= 2 &* stages
             if !lazy {
-                forwardTwoStages(x, m, h, w, ws, qv, q2, q2, Strict.self)
-            } else if bound <= 12 {
-                forwardTwoStages(x, m, h, w, ws, qv, q2, limit, Free.self)
-                bound &+= 4
+                forwardPass(x, n, blocks, stages, w, ws, m, Strict.self)
+            } else if bound <= 16 {
+                forwardPass(x, n, blocks, stages, w, ws, m, Free.self)
             } else {
-                forwardTwoStages(x, m, h, w, ws, qv, q2, limit, Halved.self)
-                bound = 12
+                forwardPass(x, n, blocks, stages, w, ws, m, Halved.self)
+                bound = 8 &+ 2 &* stages
             }
-            m &*= 4
-            h /= 4
+            blocks &<<= stages
+            left &-= stages
         }
         if lazy {
-            forwardTail(x, n, w, ws, h == 8, tail, qv, q2, Free.self)
+            forwardTail(x, n, w, ws, tail, m, Halved.self, Last.self)
         } else {
-            forwardTail(x, n, w, ws, h == 8, tail, qv, q2, Strict.self)
+            forwardTail(x, n, w, ws, tail, m, Strict.self, Strict.self)
         }
     }
 
-    /// Stages with distance `h` and `h/2` in one pass over memory; what `G` names is brought below `limit` first.
-    @inline(__always) static func forwardTwoStages<G: Growth>(
-        _ x: UnsafeMutablePointer<UInt32>, _ m: Int, _ h: Int, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
-        _ q: Lanes, _ q2: Lanes, _ limit: Lanes, _: G.Type
+    @inline(__always) static func forwardPass<G: Growth>(
+        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ blocks: Int, _ stages: Int, _ w: UnsafePointer<UInt32>,
+        _ ws: UnsafePointer<UInt32>, _ m: Multiples, _: G.Type
     ) {
-        let half = h / 2
-        for k in 0..<m {
-            let i = m &+ k
-            let t0 = Twiddle(w[i], ws[i])
-            let t1 = Twiddle(w[2 &* i], ws[2 &* i])
-            let t2 = Twiddle(w[2 &* i &+ 1], ws[2 &* i &+ 1])
-            var p = 2 &* k &* h
-            let end = p &+ half
-            while p < end {
-                var a = load(x, p)
-                var b = load(x, p &+ half)
-                var c = load(x, p &+ h)
-                var d = load(x, p &+ h &+ half)
-                if G.first {
-                    a = reduceOnce(a, limit)
-                    b = reduceOnce(b, limit)
-                }
-                forwardPair(&a, &c, t0, q, q2)
-                forwardPair(&b, &d, t0, q, q2)
-                if G.second {
-                    a = reduceOnce(a, limit)
-                    c = reduceOnce(c, limit)
-                }
-                forwardPair(&a, &b, t1, q, q2)
-                forwardPair(&c, &d, t2, q, q2)
-                store(a, x, p)
-                store(b, x, p &+ half)
-                store(c, x, p &+ h)
-                store(d, x, p &+ h &+ half)
-                p &+= 8
+        let size = n / blocks
+        for k in 0..<blocks {
+            let t = BlockTwiddles(w: w, ws: ws, i: blocks &+ k)
+            if stages == 3 {
+                forwardEighths(x + k &* size, size / 8, LoopTwiddles(t), m, G.self)
+            } else {
+                forwardQuarters(x + k &* size, size / 4, t.top, t.middle(0), t.middle(1), m, G.self)
             }
         }
     }
 
-    /// Distances (8,) 4, 2, 1 on 32 residues at a time, inside registers, and the final reduction to [0, q).
-    ///
-    /// - `eight`: whether the stage with distance 8 is still to be done. Values may come as large as 16q (`Free`).
-    @inline(__always) static func forwardTail<G: Growth>(
-        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>, _ eight: Bool,
-        _ tail: UnsafePointer<UInt32>, _ q: Lanes, _ q2: Lanes, _: G.Type
+    /// Three stages on a block of `8·distance` residues.
+    @inline(__always) static func forwardEighths<G: Growth>(
+        _ x: UnsafeMutablePointer<UInt32>, _ distance: Int, _ t: LoopTwiddles, _ m: Multiples, _: G.Type
     ) {
-        let q4 = q2 &+ q2
-        let q8 = q4 &+ q4
         var p = 0
-        var t = tail
-        while p < n {
-            var a = load(x, p)
-            var b = load(x, p &+ 8)
-            var c = load(x, p &+ 16)
-            var d = load(x, p &+ 24)
-            if eight {
-                let k = (n &+ p) / 16
-                a = reduceOnce(a, G.first ? q2 : q8)
-                c = reduceOnce(c, G.first ? q2 : q8)
-                forwardPairs(&a, &b, Twiddle(w[k], ws[k]), &c, &d, Twiddle(w[k &+ 1], ws[k &+ 1]), q, q2)
-            }
-            exchangeHalves(&a, &b)
-            exchangeHalves(&c, &d)
-            a = reduceOnce(a, G.first ? q2 : q8)
-            c = reduceOnce(c, G.first ? q2 : q8)
-            forwardPairs(&a, &b, Twiddle(load(t, 0), load(t, 8)), &c, &d, Twiddle(load(t, 48), load(t, 56)), q, q2)
-            exchangePairs(&a, &b)
-            exchangePairs(&c, &d)
-            if G.first {
-                a = reduceOnce(a, q2)
-                c = reduceOnce(c, q2)
-            }
-            forwardPairs(&a, &b, Twiddle(load(t, 16), load(t, 24)), &c, &d, Twiddle(load(t, 64), load(t, 72)), q, q2)
-            exchangeNeighbours(&a, &b)
-            exchangeNeighbours(&c, &d)
-            if !G.first {
-                a = reduceOnce(reduceOnce(a, q8), q4)
-                c = reduceOnce(reduceOnce(c, q8), q4)
-            }
-            a = reduceOnce(a, q2)
-            c = reduceOnce(c, q2)
-            forwardPairs(&a, &b, Twiddle(load(t, 32), load(t, 40)), &c, &d, Twiddle(load(t, 80), load(t, 88)), q, q2)
-            interleave(&a, &b)
-            interleave(&c, &d)
-            store(reduceOnce(reduceOnce(a, q2), q), x, p)
-            store(reduceOnce(reduceOnce(b, q2), q), x, p &+ 8)
-            store(reduceOnce(reduceOnce(c, q2), q), x, p &+ 16)
-            store(reduceOnce(reduceOnce(d, q2), q), x, p &+ 24)
-            p &+= 32
-            t += 96
+        while p < distance {
+            var v = Eight(x + p, distance)
+            forwardThreeStages(&v, t, m, G.self)
+            v.store(x + p, distance)
+            p &+= 8
+        }
+    }
+
+    /// Two stages on a block of `4·distance` residues.
+    @inline(__always) static func forwardQuarters<G: Growth>(
+        _ x: UnsafeMutablePointer<UInt32>, _ distance: Int, _ t: Twiddle, _ t0: Twiddle, _ t1: Twiddle, _ m: Multiples,
+        _: G.Type
+    ) {
+        var p = 0
+        while p < distance {
+            var (a, b) = (load(x, p), load(x, p &+ distance))
+            var (c, d) = (load(x, p &+ 2 &* distance), load(x, p &+ 3 &* distance))
+            forwardPair(&a, &c, t, stage: 0, m, G.self)
+            forwardPair(&b, &d, t, stage: 0, m, G.self)
+            forwardPair(&a, &b, t0, stage: 1, m, G.self)
+            forwardPair(&c, &d, t1, stage: 1, m, G.self)
+            store(a, x, p)
+            store(b, x, p &+ distance)
+            store(c, x, p &+ 2 &* distance)
+            store(d, x, p &+ 3 &* distance)
+            p &+= 8
+        }
+    }
+
+    /// Distances 32 to 1 on 64 residues at a time, inside registers, and the final reduction to [0, q).
+    @inline(__always) static func forwardTail<G: Growth, L: Growth>(
+        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
+        _ tail: UnsafePointer<UInt32>, _ m: Multiples, _: G.Type, _: L.Type
+    ) {
+        let blocks = n / 64
+        for k in 0..<blocks {
+            var v = Eight(x + 64 &* k, 8)
+            forwardThreeStages(&v, BlockTwiddles(w: w, ws: ws, i: blocks &+ k), m, G.self)
+            v.transpose()
+            forwardThreeStages(&v, LaneTwiddles(t: tail + 112 &* k), m, L.self)
+            v.a = reduceOnce(reduceOnce(v.a, m.q2), m.q)
+            v.b = reduceOnce(reduceOnce(v.b, m.q2), m.q)
+            v.c = reduceOnce(reduceOnce(v.c, m.q2), m.q)
+            v.d = reduceOnce(reduceOnce(v.d, m.q2), m.q)
+            v.e = reduceOnce(reduceOnce(v.e, m.q2), m.q)
+            v.f = reduceOnce(reduceOnce(v.f, m.q2), m.q)
+            v.g = reduceOnce(reduceOnce(v.g, m.q2), m.q)
+            v.h = reduceOnce(reduceOnce(v.h, m.q2), m.q)
+            v.transpose()
+            v.store(x + 64 &* k, 8)
         }
     }
 
