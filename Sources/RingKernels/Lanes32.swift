@@ -109,17 +109,26 @@ public enum Kernels32 {
         product(y, Twiddle(w, ws), q)
     }
 
+    /// What a pass makes of residues that it reads.
+    protocol Reading {
+        func read(_ p: UnsafePointer<UInt32>, _ i: Int) -> Lanes
+    }
+    /// Nothing.
+    struct AsTheyAre: Reading {
+        @inline(__always) func read(_ p: UnsafePointer<UInt32>, _ i: Int) -> Lanes { load(p, i) }
+    }
+
     /// 64 residues.
     struct Eight {
         var (a, b, c, d): (Lanes, Lanes, Lanes, Lanes)
         var (e, f, g, h): (Lanes, Lanes, Lanes, Lanes)
 
         /// Eight vectors `distance` words apart.
-        @inline(__always) init(_ p: UnsafePointer<UInt32>, _ distance: Int) {
-            (a, b) = (load(p, 0), load(p, distance))
-            (c, d) = (load(p, 2 &* distance), load(p, 3 &* distance))
-            (e, f) = (load(p, 4 &* distance), load(p, 5 &* distance))
-            (g, h) = (load(p, 6 &* distance), load(p, 7 &* distance))
+        @inline(__always) init<R: Reading>(_ p: UnsafePointer<UInt32>, _ distance: Int, _ r: R) {
+            (a, b) = (r.read(p, 0), r.read(p, distance))
+            (c, d) = (r.read(p, 2 &* distance), r.read(p, 3 &* distance))
+            (e, f) = (r.read(p, 4 &* distance), r.read(p, 5 &* distance))
+            (g, h) = (r.read(p, 6 &* distance), r.read(p, 7 &* distance))
         }
 
         @inline(__always) func store(_ p: UnsafeMutablePointer<UInt32>, _ distance: Int) {

@@ -55,17 +55,16 @@ extension Kernels64 {
     /// See `Kernels32.innerProductRow`; tiles of 8 residues.
     public static func innerProductRow(
         _ plaintexts: UnsafePointer<UInt64>, _ indices: UnsafePointer<Int32>, _ count: Int,
-        _ selection: UnsafePointer<UInt64>, _ selectionCount: Int,
+        _ selection: UnsafePointer<UInt64>, _ selectionStride: Int,
         _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int,
         _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64, _ flush: Int
     ) {
         #if RING_KERNELS_AVX2
-            if n >= 8 { return innerProductVectors(plaintexts, indices, count, selection, selectionCount, out0, out1, n, q) }
+            if n >= 8 { return innerProductVectors(plaintexts, indices, count, selection, selectionStride, out0, out1, n, q) }
         #endif
         var i = 0
         while i < n {
             let block = plaintexts + i &* count
-            let tile = selection + i &* selectionCount &* 2
             for lane in 0..<8 {
                 var r0: UInt64 = 0
                 var r1: UInt64 = 0
@@ -76,9 +75,9 @@ extension Kernels64 {
                     var s1 = Sum()
                     for a in start..<end {
                         let x = block[a &* 8 &+ lane]
-                        let u = tile + Int(indices[a]) &* 16
-                        s0.add(x, u[lane])
-                        s1.add(x, u[8 &+ lane])
+                        let u = selection + (Int(indices[a]) &* 2 &* selectionStride &+ i &+ lane)
+                        s0.add(x, u[0])
+                        s1.add(x, u[selectionStride])
                     }
                     r0 = reduceOnce(r0 &+ scaleBack(s0, q, qInverse, r, rShoup), q)
                     r1 = reduceOnce(r1 &+ scaleBack(s1, q, qInverse, r, rShoup), q)

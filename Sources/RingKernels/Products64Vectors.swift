@@ -92,7 +92,7 @@
 
         static func innerProductVectors(
             _ plaintexts: UnsafePointer<UInt64>, _ indices: UnsafePointer<Int32>, _ count: Int,
-            _ selection: UnsafePointer<UInt64>, _ selectionCount: Int,
+            _ selection: UnsafePointer<UInt64>, _ selectionStride: Int,
             _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
         ) {
             let splitter = Splitter(q, splitBits(q))
@@ -101,7 +101,6 @@
             while i < n {
                 // Half a tile of eight at a time: six sums and two operands fit the registers.
                 let block = plaintexts + ((i & ~7) &* count &+ (i & 4))
-                let tile = selection + ((i & ~7) &* selectionCount &* 2 &+ (i & 4))
                 var r0 = Quad()
                 var r1 = Quad()
                 var start = 0
@@ -111,9 +110,9 @@
                     var s1 = Sums()
                     for a in start..<end {
                         let x = splitter.limbs(load(block, a &* 8))
-                        let u = tile + Int(indices[a]) &* 16
+                        let u = selection + (Int(indices[a]) &* 2 &* selectionStride &+ i)
                         s0.add(x, splitter.limbs(load(u, 0)))
-                        s1.add(x, splitter.limbs(load(u, 8)))
+                        s1.add(x, splitter.limbs(load(u, selectionStride)))
                     }
                     r0 = reduceOnce(r0 &+ splitter.reduce(s0), splitter.prime.q)
                     r1 = reduceOnce(r1 &+ splitter.reduce(s1), splitter.prime.q)

@@ -68,55 +68,102 @@ extension Kernels32 {
         _ tail: UnsafePointer<UInt32>
     ) {
         if n < 256 { return forwardSmall(x, n, q, w, ws) }
-        let m = Multiples(q)
+        forward(x, AsTheyAre(), x, n, q, w, ws, tail)
+    }
+
+    /// Residues modulo `from`, taken centered, transformed modulo `q` into another row: `liftCentered` and `forward` in one.
+    public static func forwardCentered(
+        _ x: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ from: UInt32, _ q: UInt32,
+        _ offset: UInt32, _ one: UInt32, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>
+    ) {
+        if n < 256 || offset > 2 &* q {
+            liftCentered(x, out, n, from, q, offset, one)
+            return forward(out, n, q, w, ws, tail)
+        }
+        forward(x, Centered(from, offset), out, n, q, w, ws, tail)
+    }
+
+    /// The first pass takes the source as `r` reads it and writes to `x`, where the others work.
+    @inline(__always) static func forward<R: Reading>(
+        _ source: UnsafePointer<UInt32>, _ r: R, _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32,
+        _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>
+    ) {
+        let stages = stagesOfNextPass(n.trailingZeroBitCount &- 6)
         // Values are below bound·q; 16q fits a word for q below 2^28.
-        let lazy = q < 1 << 28
-        var bound = 4
-        var left = n.trailingZeroBitCount &- 6
-        var blocks = 1
+        if q < 1 << 28 {
+            forwardPass(source, r, x, n, 1, stages, w, ws, Multiples(q), Free.self)
+            forwardRest(x, n, stages, 4 &+ 2 &* stages, q, w, ws, tail)
+        } else {
+            forwardPass(source, r, x, n, 1, stages, w, ws, Multiples(q), Strict.self)
+            forwardRestStrictly(x, n, stages, q, w, ws, tail)
+        }
+    }
+
+    /// Two or three of those that come before the last six.
+    @inline(__always) static func stagesOfNextPass(_ left: Int) -> Int { left == 2 || left == 4 ? 2 : 3 }
+
+    static func forwardRest(
+        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ done: Int, _ reached: Int, _ q: UInt32, _ w: UnsafePointer<UInt32>,
+        _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>
+    ) {
+        let m = Multiples(q)
+        var (bound, blocks) = (reached, 1 &<< done)
+        var left = n.trailingZeroBitCount &- 6 &- done
         while left > 0 {
-            let stages = left == 2 || left == 4 ? 2 : 3
+            let stages = stagesOfNextPass(left)
             bound &+= 2 &* stages
-            if !lazy {
-                forwardPass(x, n, blocks, stages, w, ws, m, Strict.self)
-            } else if bound <= 16 {
-                forwardPass(x, n, blocks, stages, w, ws, m, Free.self)
+            if bound <= 16 {
+                forwardPass(x, AsTheyAre(), x, n, blocks, stages, w, ws, m, Free.self)
             } else {
-                forwardPass(x, n, blocks, stages, w, ws, m, Halved.self)
+                forwardPass(x, AsTheyAre(), x, n, blocks, stages, w, ws, m, Halved.self)
                 bound = 8 &+ 2 &* stages
             }
             blocks &<<= stages
             left &-= stages
         }
-        if lazy {
-            forwardTail(x, n, w, ws, tail, m, Halved.self, Last.self)
-        } else {
-            forwardTail(x, n, w, ws, tail, m, Strict.self, Strict.self)
-        }
+        forwardTail(x, n, w, ws, tail, m, Halved.self, Last.self)
     }
 
-    @inline(__always) static func forwardPass<G: Growth>(
-        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ blocks: Int, _ stages: Int, _ w: UnsafePointer<UInt32>,
-        _ ws: UnsafePointer<UInt32>, _ m: Multiples, _: G.Type
+    static func forwardRestStrictly(
+        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ done: Int, _ q: UInt32, _ w: UnsafePointer<UInt32>,
+        _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>
+    ) {
+        let m = Multiples(q)
+        var blocks = 1 &<< done
+        var left = n.trailingZeroBitCount &- 6 &- done
+        while left > 0 {
+            let stages = stagesOfNextPass(left)
+            forwardPass(x, AsTheyAre(), x, n, blocks, stages, w, ws, m, Strict.self)
+            blocks &<<= stages
+            left &-= stages
+        }
+        forwardTail(x, n, w, ws, tail, m, Strict.self, Strict.self)
+    }
+
+    @inline(__always) static func forwardPass<R: Reading, G: Growth>(
+        _ source: UnsafePointer<UInt32>, _ r: R, _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ blocks: Int, _ stages: Int,
+        _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>, _ m: Multiples, _: G.Type
     ) {
         let size = n / blocks
         for k in 0..<blocks {
             let t = BlockTwiddles(w: w, ws: ws, i: blocks &+ k)
+            let at = k &* size
             if stages == 3 {
-                forwardEighths(x + k &* size, size / 8, LoopTwiddles(t), m, G.self)
+                forwardEighths(source + at, r, x + at, size / 8, LoopTwiddles(t), m, G.self)
             } else {
-                forwardQuarters(x + k &* size, size / 4, t.top, t.middle(0), t.middle(1), m, G.self)
+                forwardQuarters(source + at, r, x + at, size / 4, t.top, t.middle(0), t.middle(1), m, G.self)
             }
         }
     }
 
     /// Three stages on a block of `8·distance` residues.
-    @inline(__always) static func forwardEighths<G: Growth>(
-        _ x: UnsafeMutablePointer<UInt32>, _ distance: Int, _ t: LoopTwiddles, _ m: Multiples, _: G.Type
+    @inline(__always) static func forwardEighths<R: Reading, G: Growth>(
+        _ source: UnsafePointer<UInt32>, _ r: R, _ x: UnsafeMutablePointer<UInt32>, _ distance: Int, _ t: LoopTwiddles,
+        _ m: Multiples, _: G.Type
     ) {
         var p = 0
         while p < distance {
-            var v = Eight(x + p, distance)
+            var v = Eight(source + p, distance, r)
             forwardThreeStages(&v, t, m, G.self)
             v.store(x + p, distance)
             p &+= 8
@@ -124,14 +171,14 @@ extension Kernels32 {
     }
 
     /// Two stages on a block of `4·distance` residues.
-    @inline(__always) static func forwardQuarters<G: Growth>(
-        _ x: UnsafeMutablePointer<UInt32>, _ distance: Int, _ t: Twiddle, _ t0: Twiddle, _ t1: Twiddle, _ m: Multiples,
-        _: G.Type
+    @inline(__always) static func forwardQuarters<R: Reading, G: Growth>(
+        _ source: UnsafePointer<UInt32>, _ r: R, _ x: UnsafeMutablePointer<UInt32>, _ distance: Int, _ t: Twiddle,
+        _ t0: Twiddle, _ t1: Twiddle, _ m: Multiples, _: G.Type
     ) {
         var p = 0
         while p < distance {
-            var (a, b) = (load(x, p), load(x, p &+ distance))
-            var (c, d) = (load(x, p &+ 2 &* distance), load(x, p &+ 3 &* distance))
+            var (a, b) = (r.read(source, p), r.read(source, p &+ distance))
+            var (c, d) = (r.read(source, p &+ 2 &* distance), r.read(source, p &+ 3 &* distance))
             forwardPair(&a, &c, t, stage: 0, m, G.self)
             forwardPair(&b, &d, t, stage: 0, m, G.self)
             forwardPair(&a, &b, t0, stage: 1, m, G.self)
@@ -151,7 +198,7 @@ extension Kernels32 {
     ) {
         let blocks = n / 64
         for k in 0..<blocks {
-            var v = Eight(x + 64 &* k, 8)
+            var v = Eight(x + 64 &* k, 8, AsTheyAre())
             forwardThreeStages(&v, BlockTwiddles(w: w, ws: ws, i: blocks &+ k), m, G.self)
             v.transpose()
             forwardThreeStages(&v, LaneTwiddles(t: tail + 112 &* k), m, L.self)

@@ -85,7 +85,7 @@ extension Kernels32 {
         _ tail: UnsafePointer<UInt32>, _ m: Multiples, _: G.Type
     ) {
         for k in 0..<(n / 64) {
-            var v = Eight(x + 64 &* k, 8)
+            var v = Eight(x + 64 &* k, 8, AsTheyAre())
             v.transpose()
             inverseThreeStages(&v, LaneTwiddles(t: tail + 112 &* k), m, G.self)
             v.transpose()
@@ -123,7 +123,7 @@ extension Kernels32 {
     ) {
         var p = 0
         while p < distance {
-            var v = Eight(x + p, distance)
+            var v = Eight(x + p, distance, AsTheyAre())
             inverseThreeStages(&v, t, m, G.self)
             v.store(x + p, distance)
             p &+= 8
@@ -136,7 +136,7 @@ extension Kernels32 {
     ) {
         var p = 0
         while p < distance {
-            var v = Eight(x + p, distance)
+            var v = Eight(x + p, distance, AsTheyAre())
             inverseTwoStages(&v, t, m, G.self)
             inverseScaledPair(&v.a, &v.e, scale, t.top, m.q8, m, G.self)
             inverseScaledPair(&v.b, &v.f, scale, t.top, m.q4, m, G.self)

@@ -32,6 +32,9 @@ where Magnitude == Self, Stride == Int {
     static var tile: Int { get }
     /// Forward transform in place; input below 4q, output reduced (bfv.md 2.2).
     static func forward(_ row: UnsafeMutablePointer<Self>, _ table: NTTTable<Self>)
+    /// `liftCentered` to the table's modulus and its forward transform in one; `out` is not `x`.
+    static func forwardCentered(
+        _ x: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, from: Self, _ table: NTTTable<Self>)
     /// Inverse transform in place; input below 2q, output reduced.
     static func inverse(_ row: UnsafeMutablePointer<Self>, _ table: NTTTable<Self>)
     /// Both key-switch sums of a row; see `Kernels32.keySwitchRow`.
@@ -42,7 +45,7 @@ where Magnitude == Self, Stride == Int {
     /// One row of a column of the first dimension; see `Kernels32.innerProductRow`.
     static func innerProductRow(
         plaintexts: UnsafePointer<Self>, indices: UnsafePointer<Int32>, count: Int, selection: UnsafePointer<Self>,
-        selectionCount: Int, out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
+        selectionStride: Int, out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
     /// One row of a sum of tensor products; see `Kernels32.tensorRow`.
     static func tensorRow(
         a: UnsafePointer<Self>, aStride: Int, aPoly: Int, b: UnsafePointer<Self>, bStride: Int, bPoly: Int, count: Int,

@@ -17,6 +17,15 @@ extension UInt32: ResidueWord {
     }
 
     /// See `ResidueWord`.
+    public static func forwardCentered(
+        _ x: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, from: UInt32, _ t: NTTTable<UInt32>
+    ) {
+        let call = useAVX2 ? RingKernelsAVX2.Kernels32.forwardCentered : RingKernels.Kernels32.forwardCentered
+        let q = t.modulus
+        call(x, out, t.degree, from, q.value, q.offset(from: from), q.one, t.forward, t.forwardShoup, t.forwardTail)
+    }
+
+    /// See `ResidueWord`.
     public static func inverse(_ row: UnsafeMutablePointer<UInt32>, _ t: NTTTable<UInt32>) {
         if useAVX2 {
             RingKernelsAVX2.Kernels32.inverse(row, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardTail)
@@ -38,12 +47,12 @@ extension UInt32: ResidueWord {
     /// See `ResidueWord`.
     public static func innerProductRow(
         plaintexts: UnsafePointer<UInt32>, indices: UnsafePointer<Int32>, count: Int, selection: UnsafePointer<UInt32>,
-        selectionCount: Int, out0: UnsafeMutablePointer<UInt32>, out1: UnsafeMutablePointer<UInt32>, n: Int,
+        selectionStride: Int, out0: UnsafeMutablePointer<UInt32>, out1: UnsafeMutablePointer<UInt32>, n: Int,
         _ q: Modulus<UInt32>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels32.innerProductRow : RingKernels.Kernels32.innerProductRow
         call(
-            plaintexts, indices, count, selection, selectionCount, out0, out1, n, q.value, q.inverse, q.r, q.rShoup,
+            plaintexts, indices, count, selection, selectionStride, out0, out1, n, q.value, q.inverse, q.r, q.rShoup,
             q.productsPerSum)
     }
 

@@ -14,6 +14,14 @@ extension UInt64: ResidueWord {
     }
 
     /// See `ResidueWord`.
+    public static func forwardCentered(
+        _ x: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, from: UInt64, _ t: NTTTable<UInt64>
+    ) {
+        liftCentered(x, out, n: t.degree, from: from, t.modulus)
+        forward(out, t)
+    }
+
+    /// See `ResidueWord`.
     public static func inverse(_ row: UnsafeMutablePointer<UInt64>, _ t: NTTTable<UInt64>) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.inverse : RingKernels.Kernels64.inverse
         call(row, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardPacked, t.backwardTail)
@@ -34,12 +42,12 @@ extension UInt64: ResidueWord {
     /// See `ResidueWord`.
     public static func innerProductRow(
         plaintexts: UnsafePointer<UInt64>, indices: UnsafePointer<Int32>, count: Int, selection: UnsafePointer<UInt64>,
-        selectionCount: Int, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>, n: Int,
+        selectionStride: Int, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>, n: Int,
         _ q: Modulus<UInt64>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.innerProductRow : RingKernels.Kernels64.innerProductRow
         call(
-            plaintexts, indices, count, selection, selectionCount, out0, out1, n, q.value, q.inverse, q.r, q.rShoup,
+            plaintexts, indices, count, selection, selectionStride, out0, out1, n, q.value, q.inverse, q.r, q.rShoup,
             q.productsPerSum)
     }
 

@@ -49,7 +49,7 @@ struct KernelRun<Word: KernelWord> {
 
 @Suite struct KernelTests {
     static let seed = testSeed(ProcessInfo.processInfo.environment)
-    static let degrees = [16, 32, 64, 512, 4096, 8192]
+    static let degrees = [16, 64, 128, 256, 512, 1024, 2048, 4096, 8192]
 
     private func run<Word: KernelWord>(
         _ n: Int, _: Word.Type, fills: [Fill] = Fill.allCases, _ body: (inout KernelRun<Word>) throws -> Void
@@ -150,7 +150,7 @@ struct KernelRun<Word: KernelWord> {
                 let (t, lane) = (i / tile, i % tile)
                 return (0..<count).reduce(Word(0)) { sum, a in
                     let x = plaintexts[(t * count + a) * tile + lane]
-                    let y = selection[((t * width + Int(indices[a])) * 2 + p) * tile + lane]
+                    let y = selection[(Int(indices[a]) * 2 + p) * n + i]
                     return Word((UInt128(sum) + UInt128(x) * UInt128(y)) % UInt128(q))
                 }
             }
@@ -161,7 +161,7 @@ struct KernelRun<Word: KernelWord> {
             for some in [count, 0] {
                 var (out0, out1) = (empty, empty)
                 kernels.innerProductRow(
-                    plaintexts, indices, some, selection, width, &out0, &out1, n, modulus, modulus.productsPerSum)
+                    plaintexts, indices, some, selection, n, &out0, &out1, n, modulus, modulus.productsPerSum)
                 #expect(out0 == (some == 0 ? empty : first), "innerProductRow \(name)")
                 #expect(out1 == (some == 0 ? empty : second), "innerProductRow \(name)")
             }

@@ -100,7 +100,7 @@ private struct OperationTiming<Word: ResidueWord> {
                 guard let indices = indices.baseAddress else { return 0 }
                 return time {
                     Word.innerProductRow(
-                        plaintexts: row, indices: indices, count: count, selection: row + terms * n, selectionCount: count,
+                        plaintexts: row, indices: indices, count: count, selection: row + terms * n, selectionStride: n,
                         out0: row + 4 * terms * n, out1: row + (4 * terms + 1) * n, n: n, m)
                 }
             }
