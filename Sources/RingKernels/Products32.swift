@@ -33,37 +33,39 @@ extension Kernels32 {
     ///
     /// - `digits`: `count` rows of `n` residues in [0, 2q), `digitStride` words apart.
     /// - `key`: `count` pairs of rows in Montgomery form; row (j, p) starts at `j·keyStride + p·polyStride`.
-    /// - `permutation`: of an automorphism on values, applied to the sums: entry i is worked out from entries
-    ///   `permutation[i]`. Eight neighbours come from eight neighbours, since an odd multiplier keeps the low bits of an
-    ///   exponent apart from what stands above them (bfv.md 7.2, bit-reversed order).
+    /// - `places`: where an automorphism takes the sums, as `Ring.places` gives it: entry `8·b + k` is `8·d + l` if entry
+    ///   `8·b + l` goes to `8·d + k`. Eight neighbours go to eight neighbours, since an odd multiplier keeps the low bits of an
+    ///   exponent apart from what stands above them (bfv.md 7.2, bit-reversed order). What is read is far more than what is
+    ///   written, and comes from larger caches: so it is read in order.
     /// - `count·2q < 2^32`, so that one subtraction reduces what Montgomery's reduction leaves (below 2q).
     public static func keySwitchRow(
         _ digits: UnsafePointer<UInt32>, _ digitStride: Int, _ key: UnsafePointer<UInt32>, _ keyStride: Int, _ polyStride: Int,
-        _ count: Int, _ permutation: UnsafePointer<UInt32>?,
+        _ count: Int, _ places: UnsafePointer<UInt32>?,
         _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ qInverse: UInt32
     ) {
         let (qv, iv) = (Lanes(repeating: q), Lanes(repeating: qInverse))
         if n < 8 { return }
         var i = 0
         while i < n {
-            let from = permutation.map { Int($0[i]) & ~7 } ?? i
             var sums = KeySums()
             if count == 2 {
                 // The usual number, without a loop that would take as long as what is in it.
-                sums.add(digits + from, key + from, polyStride)
-                sums.add(digits + (digitStride &+ from), key + (keyStride &+ from), polyStride)
+                sums.add(digits + i, key + i, polyStride)
+                sums.add(digits + (digitStride &+ i), key + (keyStride &+ i), polyStride)
             } else {
-                for j in 0..<count { sums.add(digits + (j &* digitStride &+ from), key + (j &* keyStride &+ from), polyStride) }
+                for j in 0..<count { sums.add(digits + (j &* digitStride &+ i), key + (j &* keyStride &+ i), polyStride) }
             }
             var r0 = redcReduced(sums.e0, sums.o0, qv, iv)
             var r1 = redcReduced(sums.e1, sums.o1, qv, iv)
-            if let permutation {
-                let order = load(permutation, i)
+            var to = i
+            if let places {
+                let order = load(places, i)
+                to = Int(places[i]) & ~7
                 r0 = permuted(r0, order)
                 r1 = permuted(r1, order)
             }
-            store(r0, out0, i)
-            store(r1, out1, i)
+            store(r0, out0, to)
+            store(r1, out1, to)
             i &+= 8
         }
     }
@@ -335,10 +337,35 @@ extension Kernels32 {
         _ z: UnsafePointer<UInt32>, _ stride: Int, _ count: Int, _ column: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ qInverse: UInt32, _ one: UInt32
     ) {
-        let qv = Lanes(repeating: q)
-        let iv = Lanes(repeating: qInverse)
-        let (unit, oneV) = (Lanes(repeating: 1), Lanes(repeating: one))
+        let (qv, iv) = (Lanes(repeating: q), Lanes(repeating: qInverse))
         var i = 0
+        if count <= 4 {
+            // Rows are below 2^30, constants below q: the sum is below 2^32·q.
+            let c0 = Wide(repeating: UInt64(column[0]))
+            let c1 = count > 1 ? Wide(repeating: UInt64(column[1])) : Wide()
+            let c2 = count > 2 ? Wide(repeating: UInt64(column[2])) : Wide()
+            let c3 = count > 3 ? Wide(repeating: UInt64(column[3])) : Wide()
+            while i < n {
+                var v = load(z, i)
+                var (e, o) = (even(v) &* (c0 & lowMask), odd(v) &* (c0 & lowMask))
+                if count > 1 {
+                    v = load(z + stride, i)
+                    (e, o) = (e &+ even(v) &* (c1 & lowMask), o &+ odd(v) &* (c1 & lowMask))
+                }
+                if count > 2 {
+                    v = load(z + 2 &* stride, i)
+                    (e, o) = (e &+ even(v) &* (c2 & lowMask), o &+ odd(v) &* (c2 & lowMask))
+                }
+                if count > 3 {
+                    v = load(z + 3 &* stride, i)
+                    (e, o) = (e &+ even(v) &* (c3 & lowMask), o &+ odd(v) &* (c3 & lowMask))
+                }
+                store(redcReduced(e, o, qv, iv), out, i)
+                i &+= 8
+            }
+            return
+        }
+        let (unit, oneV) = (Lanes(repeating: 1), Lanes(repeating: one))
         while i < n {
             var e = Wide()
             var o = Wide()
@@ -354,17 +381,18 @@ extension Kernels32 {
         }
     }
 
-    /// `σ(a) + sum`: `out[i] = a[permutation[i]] + sum[i]`, in [0, q), for the permutation of an automorphism on values (see
-    /// `keySwitchRow`). `out` is not `a`.
+    /// `σ(a) + sum` in [0, q), for the places that an automorphism takes values to (see `keySwitchRow`). `out` is not `a`, but
+    /// may be `sum`.
     public static func addPermuted(
-        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, _ permutation: UnsafePointer<UInt32>,
+        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, _ places: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32
     ) {
         let qv = Lanes(repeating: q)
         var i = 0
         while i < n {
-            let x = permuted(load(a, Int(permutation[i]) & ~7), load(permutation, i))
-            store(reduceOnce(x &+ load(sum, i), qv), out, i)
+            let to = Int(places[i]) & ~7
+            let x = permuted(load(a, i), load(places, i))
+            store(reduceOnce(x &+ load(sum, to), qv), out, to)
             i &+= 8
         }
     }

@@ -29,17 +29,17 @@ extension Kernels64 {
     /// See `Kernels32.keySwitchRow`; digits in [0, 2q), keys as they are, `count·3·2^bits(q) < 2^64`.
     public static func keySwitchRow(
         _ digits: UnsafePointer<UInt64>, _ digitStride: Int, _ key: UnsafePointer<UInt64>, _ keyStride: Int, _ polyStride: Int,
-        _ count: Int, _ permutation: UnsafePointer<UInt32>?,
+        _ count: Int, _ places: UnsafePointer<UInt32>?,
         _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int,
         _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64
     ) {
         #if RING_KERNELS_AVX2
             if n >= 8 {
-                return keySwitchVectors(digits, digitStride, key, keyStride, polyStride, count, permutation, out0, out1, n, q)
+                return keySwitchVectors(digits, digitStride, key, keyStride, polyStride, count, places, out0, out1, n, q)
             }
         #endif
         for i in 0..<n {
-            let from = permutation.map { Int($0[i]) } ?? i
+            let (from, to) = places.map { Self.move($0, i) } ?? (i, i)
             var s0 = Sum()
             var s1 = Sum()
             for j in 0..<count {
@@ -47,9 +47,14 @@ extension Kernels64 {
                 s0.add(d, key[j &* keyStride &+ from])
                 s1.add(d, key[j &* keyStride &+ polyStride &+ from])
             }
-            out0[i] = scaleBack(s0, q, qInverse, r, rShoup)
-            out1[i] = scaleBack(s1, q, qInverse, r, rShoup)
+            out0[to] = scaleBack(s0, q, qInverse, r, rShoup)
+            out1[to] = scaleBack(s1, q, qInverse, r, rShoup)
         }
+    }
+
+    /// The move that entry `i` of `Ring.places` stands for.
+    @inline(__always) static func move(_ places: UnsafePointer<UInt32>, _ i: Int) -> (from: Int, to: Int) {
+        (i & ~7 | Int(places[i]) & 7, Int(places[i]) & ~7 | i & 7)
     }
 
     /// See `Kernels32.innerProductRow`; tiles of 8 residues.
@@ -231,13 +236,16 @@ extension Kernels64 {
 
     /// See `Kernels32.addPermuted`.
     public static func addPermuted(
-        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, _ permutation: UnsafePointer<UInt32>,
+        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, _ places: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
     ) {
         #if RING_KERNELS_AVX2
-            if n >= 8 { return addPermutedVectors(a, sum, permutation, out, n, q) }
+            if n >= 8 { return addPermutedVectors(a, sum, places, out, n, q) }
         #endif
-        for i in 0..<n { out[i] = reduceOnce(a[Int(permutation[i])] &+ sum[i], q) }
+        for i in 0..<n {
+            let (from, to) = move(places, i)
+            out[to] = reduceOnce(a[from] &+ sum[to], q)
+        }
     }
 
     /// `x + y mod q` of reduced residues.

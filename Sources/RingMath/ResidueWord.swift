@@ -40,7 +40,7 @@ where Magnitude == Self, Stride == Int {
     /// Both key-switch sums of a row; see `Kernels32.keySwitchRow`.
     static func keySwitchRow(
         digits: UnsafePointer<Self>, digitStride: Int, key: UnsafePointer<Self>, keyStride: Int, polyStride: Int, count: Int,
-        permutation: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int,
+        places: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int,
         _ q: Modulus<Self>)
     /// One row of a column of the first dimension; see `Kernels32.innerProductRow`.
     static func innerProductRow(
@@ -75,9 +75,9 @@ where Magnitude == Self, Stride == Int {
     /// Sum of reduced residues.
     static func add(
         _ x: UnsafePointer<Self>, _ y: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
-    /// `σ(a) + sum`: `out[i]` is entry `permutation[i]` of a plus entry i of the sum, reduced; see `Kernels32.addPermuted`.
+    /// `σ(a) + sum`, reduced, for the places that σ takes values to; see `Kernels32.addPermuted`.
     static func addPermuted(
-        _ a: UnsafePointer<Self>, _ sum: UnsafePointer<Self>, permutation: UnsafePointer<UInt32>,
+        _ a: UnsafePointer<Self>, _ sum: UnsafePointer<Self>, places: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
 }
 

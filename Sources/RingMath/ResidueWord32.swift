@@ -37,11 +37,11 @@ extension UInt32: ResidueWord {
     /// See `ResidueWord`.
     public static func keySwitchRow(
         digits: UnsafePointer<UInt32>, digitStride: Int, key: UnsafePointer<UInt32>, keyStride: Int, polyStride: Int,
-        count: Int, permutation: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<UInt32>, out1: UnsafeMutablePointer<UInt32>,
+        count: Int, places: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<UInt32>, out1: UnsafeMutablePointer<UInt32>,
         n: Int, _ q: Modulus<UInt32>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels32.keySwitchRow : RingKernels.Kernels32.keySwitchRow
-        call(digits, digitStride, key, keyStride, polyStride, count, permutation, out0, out1, n, q.value, q.inverse)
+        call(digits, digitStride, key, keyStride, polyStride, count, places, out0, out1, n, q.value, q.inverse)
     }
 
     /// See `ResidueWord`.
@@ -130,11 +130,11 @@ extension UInt32: ResidueWord {
 
     /// See `ResidueWord`.
     public static func addPermuted(
-        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, permutation: UnsafePointer<UInt32>,
+        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, places: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt32>, n: Int, _ q: Modulus<UInt32>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels32.addPermuted : RingKernels.Kernels32.addPermuted
-        call(a, sum, permutation, out, n, q.value)
+        call(a, sum, places, out, n, q.value)
     }
 
     /// See `ResidueWord`.

@@ -30,12 +30,12 @@ extension UInt64: ResidueWord {
     /// See `ResidueWord`.
     public static func keySwitchRow(
         digits: UnsafePointer<UInt64>, digitStride: Int, key: UnsafePointer<UInt64>, keyStride: Int, polyStride: Int,
-        count: Int, permutation: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>,
+        count: Int, places: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>,
         n: Int, _ q: Modulus<UInt64>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.keySwitchRow : RingKernels.Kernels64.keySwitchRow
         call(
-            digits, digitStride, key, keyStride, polyStride, count, permutation, out0, out1, n, q.value, q.inverse, q.r,
+            digits, digitStride, key, keyStride, polyStride, count, places, out0, out1, n, q.value, q.inverse, q.r,
             q.rShoup)
     }
 
@@ -125,11 +125,11 @@ extension UInt64: ResidueWord {
 
     /// See `ResidueWord`.
     public static func addPermuted(
-        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, permutation: UnsafePointer<UInt32>,
+        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, places: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt64>, n: Int, _ q: Modulus<UInt64>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.addPermuted : RingKernels.Kernels64.addPermuted
-        call(a, sum, permutation, out, n, q.value)
+        call(a, sum, places, out, n, q.value)
     }
 
     /// See `ResidueWord`.

@@ -12,7 +12,7 @@ struct KernelSet<Word: ResidueWord>: Sendable {
     typealias Out = UnsafeMutablePointer<Word>
     let forward: @Sendable (Out, NTTTable<Word>) -> Void
     let inverse: @Sendable (Out, NTTTable<Word>) -> Void
-    /// digits, digit stride, key, key stride, polynomial stride, count, permutation, outputs, n.
+    /// digits, digit stride, key, key stride, polynomial stride, count, places, outputs, n.
     let keySwitchRow: @Sendable (In, Int, In, Int, Int, Int, UnsafePointer<UInt32>?, Out, Out, Int, Modulus<Word>) -> Void
     /// plaintexts, indices, count, selection, selection count, outputs, n, products per reduction.
     let innerProductRow: @Sendable (In, UnsafePointer<Int32>, Int, In, Int, Out, Out, Int, Modulus<Word>, Int) -> Void

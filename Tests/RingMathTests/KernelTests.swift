@@ -127,11 +127,12 @@ struct KernelRun<Word: KernelWord> {
         let prepared = key.map { run.modulus.factor($0) }
         let (first, second) = (expected(0), expected(1))
         let (modulus, empty, turn) = (run.modulus, run.zeros(), run.permutation())
+        let places = Ring<Word>.places(turn)
         run.eachBuild { name, kernels in
             var (out0, out1) = (empty, empty)
             kernels.keySwitchRow(digits, n, prepared, 2 * n, n, count, nil, &out0, &out1, n, modulus)
             #expect([out0, out1] == [first, second], "keySwitchRow \(name)")
-            kernels.keySwitchRow(digits, n, prepared, 2 * n, n, count, turn, &out0, &out1, n, modulus)
+            kernels.keySwitchRow(digits, n, prepared, 2 * n, n, count, places, &out0, &out1, n, modulus)
             #expect(out0 == turn.map { first[Int($0)] }, "keySwitchRow permuted \(name)")
             #expect(out1 == turn.map { second[Int($0)] }, "keySwitchRow permuted \(name)")
         }
@@ -201,6 +202,7 @@ struct KernelRun<Word: KernelWord> {
         let (n, q, modulus) = (run.n, run.q, run.modulus)
         let (a, b) = (run.row(n, below: q), run.row(n, below: q))
         let permutation = run.permutation()
+        let places = Ring<Word>.places(permutation)
         let sum = (0..<n).map { modulus.add(a[$0], b[$0]) }
         let turned = (0..<n).map { modulus.add(a[Int(permutation[$0])], b[$0]) }
         let empty = run.zeros()
@@ -223,7 +225,7 @@ struct KernelRun<Word: KernelWord> {
         }
         run.eachBuild { name, kernels in
             var out = empty
-            kernels.addPermuted(a, b, permutation, &out, n, modulus)
+            kernels.addPermuted(a, b, places, &out, n, modulus)
             #expect(out == turned, "addPermuted \(name)")
             kernels.add(a, b, &out, n, modulus)
             #expect(out == sum, "add \(name)")

@@ -172,7 +172,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
                 Word.keySwitchRow(
                     digits: work.digits + i * n, digitStride: r * n, key: k + i * stride, keyStride: 2 * r * stride,
                     polyStride: r * stride,
-                    count: l, permutation: nil, out0: work.sum0 + i * n, out1: work.sum1 + i * n, n: n, moduli[i])
+                    count: l, places: nil, out0: work.sum0 + i * n, out1: work.sum1 + i * n, n: n, moduli[i])
             }
         }
         for (p, sum) in [work.sum0, work.sum1].enumerated() {

@@ -129,11 +129,11 @@ struct Expansion<Word: ResidueWord> {
             throw BFVError.missingGaloisKey(level.element)
         }
         prepared.words.withUnsafeBufferPointer { k in
-            action.values.withUnsafeBufferPointer { permutation in
-                guard let k = k.baseAddress, let permutation = permutation.baseAddress else { return }
+            action.places.withUnsafeBufferPointer { places in
+                guard let k = k.baseAddress, let places = places.baseAddress else { return }
                 var source = UnsafePointer(node)
                 for _ in 1..<level.times {
-                    turn(source, k, permutation)
+                    turn(source, k, places)
                     source = UnsafePointer(work.spare)
                 }
                 level.monomial.withUnsafeBufferPointer { mono in
@@ -141,9 +141,9 @@ struct Expansion<Word: ResidueWord> {
                         guard let mono = mono.baseAddress, let shoup = shoup.baseAddress else { return }
                         let monomial = Monomial(values: mono, shoup: shoup, block: level.block, runs: n / level.block)
                         if let leaves {
-                            self.leaves(node, leaves.even, leaves.odd, source, k, permutation, monomial)
+                            self.leaves(node, leaves.even, leaves.odd, source, k, places, monomial)
                         } else {
-                            children(node, odd, source, k, permutation, monomial)
+                            children(node, odd, source, k, places, monomial)
                         }
                     }
                 }
@@ -160,10 +160,10 @@ struct Expansion<Word: ResidueWord> {
     }
 
     /// `spare ← σ_g(source)`, where one automorphism stands for several.
-    func turn(_ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>) {
-        switchSpecialRow(source, key, permutation)
+    func turn(_ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ places: UnsafePointer<UInt32>) {
+        switchSpecialRow(source, key, places)
         for i in 0..<l {
-            switchRow(i, source, key, permutation)
+            switchRow(i, source, key, places)
             (work.spare + i * s).update(from: work.row, count: n)
             Word.inverse(work.sum1 + i * n, context.ring.tables[i])
         }
@@ -175,11 +175,11 @@ struct Expansion<Word: ResidueWord> {
     /// first-level cache: the sums of a row are used before those of the next one, and so is each digit.
     private func children(
         _ node: UnsafeMutablePointer<Word>, _ odd: UnsafeMutablePointer<Word>, _ source: UnsafePointer<Word>,
-        _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>, _ monomial: Monomial
+        _ key: UnsafePointer<Word>, _ places: UnsafePointer<UInt32>, _ monomial: Monomial
     ) {
-        switchSpecialRow(source, key, permutation)
+        switchSpecialRow(source, key, places)
         for i in 0..<l {
-            switchRow(i, source, key, permutation)
+            switchRow(i, source, key, places)
             splitRow(i, node + i * s, node + i * s, odd + i * s, monomial)
             Word.inverse(work.sum1 + i * n, context.ring.tables[i])
         }
@@ -196,11 +196,11 @@ struct Expansion<Word: ResidueWord> {
     /// The same for children that are not switched again: c_1 itself is all that they need of its digits.
     private func leaves(
         _ node: UnsafePointer<Word>, _ even: Leaf, _ odd: Leaf, _ source: UnsafePointer<Word>,
-        _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>, _ monomial: Monomial
+        _ key: UnsafePointer<Word>, _ places: UnsafePointer<UInt32>, _ monomial: Monomial
     ) {
-        switchSpecialRow(source, key, permutation)
+        switchSpecialRow(source, key, places)
         for i in 0..<l {
-            switchRow(i, source, key, permutation)
+            switchRow(i, source, key, places)
             splitRow(i, node + i * s, even.c0 + i * even.distance0, odd.c0 + i * odd.distance0, monomial)
             divide(work.sum1 + i * n, by: work.sum1 + l * n, row: i)
             splitRow(
@@ -211,10 +211,10 @@ struct Expansion<Word: ResidueWord> {
     /// The sums of a key switch modulo P, as coefficients: what a division by P takes away from the other rows. Polynomial 0
     /// in `special`, polynomial 1 in its row of `sum1`.
     private func switchSpecialRow(
-        _ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>
+        _ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ places: UnsafePointer<UInt32>
     ) {
         let sum1 = work.sum1 + l * n
-        keySwitchRow(l, source, key, permutation, work.special, sum1)
+        keySwitchRow(l, source, key, places, work.special, sum1)
         Word.inverse(work.special, context.ring.tables[l])
         Word.inverse(sum1, context.ring.tables[l])
     }
@@ -222,21 +222,21 @@ struct Expansion<Word: ResidueWord> {
     /// One row of `σ_g(source)`: values of c_0 in `work.row`, and `P·c_1` before its division, values too, in its row of
     /// `sum1`.
     private func switchRow(
-        _ i: Int, _ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>
+        _ i: Int, _ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ places: UnsafePointer<UInt32>
     ) {
-        keySwitchRow(i, source, key, permutation, work.sum0, work.sum1 + i * n)
+        keySwitchRow(i, source, key, places, work.sum0, work.sum1 + i * n)
         divide(work.sum0, by: work.special, row: i)
-        Word.addPermuted(source + i * s, work.row, permutation: permutation, work.row, n: n, moduli[i])
+        Word.addPermuted(source + i * s, work.row, places: places, work.row, n: n, moduli[i])
     }
 
     /// `σ_g(Σ_j digit_j ∘ K_j,p)` for one row of both polynomials p, values.
     private func keySwitchRow(
-        _ i: Int, _ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ permutation: UnsafePointer<UInt32>,
+        _ i: Int, _ source: UnsafePointer<Word>, _ key: UnsafePointer<Word>, _ places: UnsafePointer<UInt32>,
         _ out0: UnsafeMutablePointer<Word>, _ out1: UnsafeMutablePointer<Word>
     ) {
         Word.keySwitchRow(
             digits: source + (l + i) * s, digitStride: r * s, key: key + i * s, keyStride: 2 * r * s, polyStride: r * s,
-            count: l, permutation: permutation, out0: out0, out1: out1, n: n, moduli[i])
+            count: l, places: places, out0: out0, out1: out1, n: n, moduli[i])
     }
 
     /// `work.row ← (values − remainder)/P` for one row, with the remainder given as coefficients modulo P (bfv.md 9.1).
