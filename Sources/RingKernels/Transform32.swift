@@ -68,7 +68,7 @@ extension Kernels32 {
         _ tail: UnsafePointer<UInt32>
     ) {
         if n < 256 { return forwardSmall(x, n, q, w, ws) }
-        forward(x, AsTheyAre(), x, n, q, w, ws, tail)
+        forward(x, AsTheyAre(), x, n, q, w, ws, tail, Reduce())
     }
 
     /// Residues modulo `from`, taken centered, transformed modulo `q` into another row: `liftCentered` and `forward` in one.
@@ -80,31 +80,46 @@ extension Kernels32 {
             liftCentered(x, out, n, from, q, offset, one)
             return forward(out, n, q, w, ws, tail)
         }
-        forward(x, Centered(from, offset), out, n, q, w, ws, tail)
+        forward(x, Centered(from, offset), out, n, q, w, ws, tail, Reduce())
+    }
+
+    /// `(values − x)·c` in [0, q) for values in [0, 2q), where x comes from `remainder` as in `forwardCentered`.
+    ///
+    /// - `c`, `cs`: a factor below q and its Shoup companion. `out` is none of the rows that are read.
+    public static func subtractForwardCentered(
+        _ values: UnsafePointer<UInt32>, _ remainder: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ n: Int,
+        _ from: UInt32, _ c: UInt32, _ cs: UInt32, _ q: UInt32, _ offset: UInt32, _ one: UInt32,
+        _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>
+    ) {
+        if n < 256 || offset > 2 &* q || q >= 1 << 29 {
+            forwardCentered(remainder, out, n, from, q, offset, one, w, ws, tail)
+            return subtractAndScale(values, out, out, n, c, cs, q)
+        }
+        forward(remainder, Centered(from, offset), out, n, q, w, ws, tail, SubtractAndScale(values: values, c: Twiddle(c, cs)))
     }
 
     /// The first pass takes the source as `r` reads it and writes to `x`, where the others work.
-    @inline(__always) static func forward<R: Reading>(
+    @inline(__always) static func forward<R: Reading, F: Finishing>(
         _ source: UnsafePointer<UInt32>, _ r: R, _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32,
-        _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>
+        _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>, _ f: F
     ) {
         let stages = stagesOfNextPass(n.trailingZeroBitCount &- 6)
         // Values are below bound·q; 16q fits a word for q below 2^28.
         if q < 1 << 28 {
             forwardPass(source, r, x, n, 1, stages, w, ws, Multiples(q), Free.self)
-            forwardRest(x, n, stages, 4 &+ 2 &* stages, q, w, ws, tail)
+            forwardRest(x, n, stages, 4 &+ 2 &* stages, q, w, ws, tail, f)
         } else {
             forwardPass(source, r, x, n, 1, stages, w, ws, Multiples(q), Strict.self)
-            forwardRestStrictly(x, n, stages, q, w, ws, tail)
+            forwardRestStrictly(x, n, stages, q, w, ws, tail, f)
         }
     }
 
     /// Two or three of those that come before the last six.
     @inline(__always) static func stagesOfNextPass(_ left: Int) -> Int { left == 2 || left == 4 ? 2 : 3 }
 
-    static func forwardRest(
+    static func forwardRest<F: Finishing>(
         _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ done: Int, _ reached: Int, _ q: UInt32, _ w: UnsafePointer<UInt32>,
-        _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>
+        _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>, _ f: F
     ) {
         let m = Multiples(q)
         var (bound, blocks) = (reached, 1 &<< done)
@@ -121,12 +136,12 @@ extension Kernels32 {
             blocks &<<= stages
             left &-= stages
         }
-        forwardTail(x, n, w, ws, tail, m, Halved.self, Last.self)
+        forwardTail(x, n, w, ws, tail, m, f, Halved.self, Last.self)
     }
 
-    static func forwardRestStrictly(
+    static func forwardRestStrictly<F: Finishing>(
         _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ done: Int, _ q: UInt32, _ w: UnsafePointer<UInt32>,
-        _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>
+        _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>, _ f: F
     ) {
         let m = Multiples(q)
         var blocks = 1 &<< done
@@ -137,7 +152,7 @@ extension Kernels32 {
             blocks &<<= stages
             left &-= stages
         }
-        forwardTail(x, n, w, ws, tail, m, Strict.self, Strict.self)
+        forwardTail(x, n, w, ws, tail, m, f, Strict.self, Strict.self)
     }
 
     @inline(__always) static func forwardPass<R: Reading, G: Growth>(
@@ -191,27 +206,47 @@ extension Kernels32 {
         }
     }
 
-    /// Distances 32 to 1 on 64 residues at a time, inside registers, and the final reduction to [0, q).
-    @inline(__always) static func forwardTail<G: Growth, L: Growth>(
+    /// What becomes of transformed residues below 4q.
+    protocol Finishing {
+        func finished(_ x: Lanes, _ i: Int, _ m: Multiples) -> Lanes
+    }
+    /// They are reduced to [0, q).
+    struct Reduce: Finishing {
+        @inline(__always) func finished(_ x: Lanes, _ i: Int, _ m: Multiples) -> Lanes {
+            reduceOnce(reduceOnce(x, m.q2), m.q)
+        }
+    }
+    /// They are taken from others, and the difference is multiplied. Moduli below 2^29.
+    struct SubtractAndScale: Finishing {
+        let values: UnsafePointer<UInt32>
+        let c: Twiddle
+        @inline(__always) func finished(_ x: Lanes, _ i: Int, _ m: Multiples) -> Lanes {
+            reduceOnce(product(load(values, i) &+ m.q4 &- x, c, m.q), m.q)
+        }
+    }
+
+    /// Distances 32 to 1 on 64 residues at a time, inside registers, and what is to be done with the results.
+    @inline(__always) static func forwardTail<F: Finishing, G: Growth, L: Growth>(
         _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
-        _ tail: UnsafePointer<UInt32>, _ m: Multiples, _: G.Type, _: L.Type
+        _ tail: UnsafePointer<UInt32>, _ m: Multiples, _ f: F, _: G.Type, _: L.Type
     ) {
         let blocks = n / 64
         for k in 0..<blocks {
-            var v = Eight(x + 64 &* k, 8, AsTheyAre())
+            let i = 64 &* k
+            var v = Eight(x + i, 8, AsTheyAre())
             forwardThreeStages(&v, BlockTwiddles(w: w, ws: ws, i: blocks &+ k), m, G.self)
             v.transpose()
             forwardThreeStages(&v, LaneTwiddles(t: tail + 112 &* k), m, L.self)
-            v.a = reduceOnce(reduceOnce(v.a, m.q2), m.q)
-            v.b = reduceOnce(reduceOnce(v.b, m.q2), m.q)
-            v.c = reduceOnce(reduceOnce(v.c, m.q2), m.q)
-            v.d = reduceOnce(reduceOnce(v.d, m.q2), m.q)
-            v.e = reduceOnce(reduceOnce(v.e, m.q2), m.q)
-            v.f = reduceOnce(reduceOnce(v.f, m.q2), m.q)
-            v.g = reduceOnce(reduceOnce(v.g, m.q2), m.q)
-            v.h = reduceOnce(reduceOnce(v.h, m.q2), m.q)
             v.transpose()
-            v.store(x + 64 &* k, 8)
+            v.a = f.finished(v.a, i, m)
+            v.b = f.finished(v.b, i &+ 8, m)
+            v.c = f.finished(v.c, i &+ 16, m)
+            v.d = f.finished(v.d, i &+ 24, m)
+            v.e = f.finished(v.e, i &+ 32, m)
+            v.f = f.finished(v.f, i &+ 40, m)
+            v.g = f.finished(v.g, i &+ 48, m)
+            v.h = f.finished(v.h, i &+ 56, m)
+            v.store(x + i, 8)
         }
     }
 

@@ -72,20 +72,32 @@ extension Kernels32 {
         _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
         _ tail: UnsafePointer<UInt32>
     ) {
-        if n < 256 { return inverseSmall(x, n, q, w, ws) }
+        inverse(x, x, n, q, w, ws, tail)
+    }
+
+    /// The same into another row, or the same one.
+    public static func inverse(
+        _ source: UnsafePointer<UInt32>, _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32,
+        _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>
+    ) {
+        if n < 256 {
+            for i in 0..<n { x[i] = source[i] }
+            return inverseSmall(x, n, q, w, ws)
+        }
         if q < 1 << 28 {
-            inverse(x, n, w, ws, tail, Multiples(q), Doubling.self)
+            inverse(source, x, n, w, ws, tail, Multiples(q), Doubling.self)
         } else {
-            inverse(x, n, w, ws, tail, Multiples(q), Reduced.self)
+            inverse(source, x, n, w, ws, tail, Multiples(q), Reduced.self)
         }
     }
 
     @inline(__always) static func inverse<G: SumGrowth>(
-        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
+        _ source: UnsafePointer<UInt32>, _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ w: UnsafePointer<UInt32>,
+        _ ws: UnsafePointer<UInt32>,
         _ tail: UnsafePointer<UInt32>, _ m: Multiples, _: G.Type
     ) {
         for k in 0..<(n / 64) {
-            var v = Eight(x + 64 &* k, 8, AsTheyAre())
+            var v = Eight(source + 64 &* k, 8, AsTheyAre())
             v.transpose()
             inverseThreeStages(&v, LaneTwiddles(t: tail + 112 &* k), m, G.self)
             v.transpose()

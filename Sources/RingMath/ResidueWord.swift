@@ -35,8 +35,13 @@ where Magnitude == Self, Stride == Int {
     /// `liftCentered` to the table's modulus and its forward transform in one; `out` is not `x`.
     static func forwardCentered(
         _ x: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, from: Self, _ table: NTTTable<Self>)
-    /// Inverse transform in place; input below 2q, output reduced.
-    static func inverse(_ row: UnsafeMutablePointer<Self>, _ table: NTTTable<Self>)
+    /// `(values − x)·w` with x as `forwardCentered` makes it from `remainder`; values below 2q, output reduced. `out` is none
+    /// of the rows that are read.
+    static func subtractForwardCentered(
+        _ values: UnsafePointer<Self>, _ remainder: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, from: Self,
+        by w: Self, _ ws: Self, _ table: NTTTable<Self>)
+    /// Inverse transform; input below 2q, output reduced. `out` may be `x`.
+    static func inverse(_ x: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, _ table: NTTTable<Self>)
     /// Both key-switch sums of a row; see `Kernels32.keySwitchRow`.
     static func keySwitchRow(
         digits: UnsafePointer<Self>, digitStride: Int, key: UnsafePointer<Self>, keyStride: Int, polyStride: Int, count: Int,
@@ -82,6 +87,11 @@ where Magnitude == Self, Stride == Int {
 }
 
 extension ResidueWord {
+    /// Inverse transform in place.
+    @inlinable public static func inverse(_ row: UnsafeMutablePointer<Self>, _ table: NTTTable<Self>) {
+        inverse(UnsafePointer(row), row, table)
+    }
+
     /// Distance of rows that are read side by side: one cache line more than the row, since lines whose distance is a multiple
     /// of 4096 bytes compete for the same few places of the first-level cache.
     public static func rowStride(degree: Int) -> Int { degree + tile }

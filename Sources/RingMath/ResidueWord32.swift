@@ -26,11 +26,25 @@ extension UInt32: ResidueWord {
     }
 
     /// See `ResidueWord`.
-    public static func inverse(_ row: UnsafeMutablePointer<UInt32>, _ t: NTTTable<UInt32>) {
+    public static func subtractForwardCentered(
+        _ values: UnsafePointer<UInt32>, _ remainder: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>,
+        from: UInt32, by w: UInt32, _ ws: UInt32, _ t: NTTTable<UInt32>
+    ) {
+        let call =
+            useAVX2 ? RingKernelsAVX2.Kernels32.subtractForwardCentered : RingKernels.Kernels32.subtractForwardCentered
+        let q = t.modulus
+        call(
+            values, remainder, out, t.degree, from, w, ws, q.value, q.offset(from: from), q.one, t.forward, t.forwardShoup,
+            t.forwardTail)
+    }
+
+    /// See `ResidueWord`.
+    public static func inverse(_ x: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ t: NTTTable<UInt32>) {
         if useAVX2 {
-            RingKernelsAVX2.Kernels32.inverse(row, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardTail)
+            RingKernelsAVX2.Kernels32.inverse(
+                x, out, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardTail)
         } else {
-            RingKernels.Kernels32.inverse(row, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardTail)
+            RingKernels.Kernels32.inverse(x, out, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardTail)
         }
     }
 

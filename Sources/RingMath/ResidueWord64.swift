@@ -28,6 +28,21 @@ extension UInt64: ResidueWord {
     }
 
     /// See `ResidueWord`.
+    public static func inverse(_ x: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, _ t: NTTTable<UInt64>) {
+        if x != UnsafePointer(out) { out.update(from: x, count: t.degree) }
+        inverse(out, t)
+    }
+
+    /// See `ResidueWord`.
+    public static func subtractForwardCentered(
+        _ values: UnsafePointer<UInt64>, _ remainder: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>,
+        from: UInt64, by w: UInt64, _ ws: UInt64, _ t: NTTTable<UInt64>
+    ) {
+        forwardCentered(remainder, out, from: from, t)
+        subtractAndScale(values, out, out, n: t.degree, by: w, ws, t.modulus)
+    }
+
+    /// See `ResidueWord`.
     public static func keySwitchRow(
         digits: UnsafePointer<UInt64>, digitStride: Int, key: UnsafePointer<UInt64>, keyStride: Int, polyStride: Int,
         count: Int, places: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>,

@@ -94,6 +94,10 @@ struct KernelRun<Word: KernelWord> {
             #expect(forward.allSatisfy { $0 < q }, "forward \(name)")
             #expect(transformed(forward) { kernels.inverse($0, table) } == lazy.map { $0 % q }, "inverse \(name)")
             let inverse = transformed(values) { kernels.inverse($0, table) }
+            if let inverseInto = kernels.inverseInto {
+                let into = transformed(lazy) { inverseInto(values, $0, table) }
+                #expect(into == reference, "inverse into another row \(name)")
+            }
             #expect(inverse == reference, "inverse of lazy values \(name)")
             #expect(transformed(inverse) { kernels.forward($0, table) } == values.map { $0 % q }, "forward \(name)")
         }
@@ -268,12 +272,24 @@ struct KernelRun<Word: KernelWord> {
             let expected = x.map { v in
                 v > from / 2 ? modulus.negate((from - v) % q) : v % q
             }
-            let empty = run.zeros()
+            let (empty, table) = (run.zeros(), run.table)
+            let values = run.row(n, below: 2 * q)
+            let w = run.row(1, below: q)[0]
+            let transform = transformed(expected) { Word.portable.forward($0, table) }
+            let divided = (0..<n).map { times(modulus.subtract(values[$0] % q, transform[$0]), w, mod: q) }
             run.eachBuild { name, kernels in
                 var out = empty
                 kernels.liftCentered(x, &out, n, from, modulus)
                 #expect(out.map { $0 % q } == expected, "liftCentered from \(from) \(name)")
                 #expect(out.allSatisfy { $0 < 2 * q }, "liftCentered from \(from) \(name)")
+                if let forwardCentered = kernels.forwardCentered {
+                    forwardCentered(x, &out, from, table)
+                    #expect(out == transform, "forwardCentered from \(from) \(name)")
+                }
+                if let subtractForwardCentered = kernels.subtractForwardCentered {
+                    subtractForwardCentered(values, x, &out, from, w, modulus.shoup(w), table)
+                    #expect(out == divided, "subtractForwardCentered from \(from) \(name)")
+                }
             }
         }
     }
@@ -288,8 +304,11 @@ struct KernelRun<Word: KernelWord> {
         let fractions = from.map { $0.value.dividingFullWidth((Word(1) << Word($0.bits - 1), 0)).quotient }
         let column = run.row(count, below: q)
         let prepared = column.map { modulus.factor($0) }
-        let converted = (0..<n).map { i in
-            (0..<count).reduce(Word(0)) { modulus.add($0, times(z[$1 * n + i], column[$1], mod: q)) }
+        // Sums of the first row, the first two and so on.
+        let converted = (1...count).map { some in
+            (0..<n).map { i in
+                (0..<some).reduce(Word(0)) { modulus.add($0, times(z[$1 * n + i], column[$1], mod: q)) }
+            }
         }
         // Σ z/s with 64 bits after the point, rounded down by less than `count` units.
         let sums = (0..<n).map { i in
@@ -299,8 +318,10 @@ struct KernelRun<Word: KernelWord> {
         let empty = run.zeros()
         run.eachBuild { name, kernels in
             var out = empty
-            kernels.convertRow(z, n, count, prepared, &out, n, modulus)
-            #expect(out == converted, "convertRow \(name)")
+            for some in 1...count {
+                kernels.convertRow(z, n, some, prepared, &out, n, modulus)
+                #expect(out == converted[some - 1], "convertRow of \(some) \(name)")
+            }
             kernels.quotientRow(z, n, count, shifts, fractions, &out, n)
             let near = zip(out, sums).allSatisfy { got, sum in
                 let whole = UInt128(got) << 64

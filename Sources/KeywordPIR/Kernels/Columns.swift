@@ -141,8 +141,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
     func lift(_ operand: UnsafeMutablePointer<Word>, _ products: ProductContext<Word>, _ work: ColumnWorkspace<Word>) {
         for p in 0..<2 {
             let place = operand + p * products.polynomialStride
-            work.scaled.update(from: place, count: l * n)
-            for i in 0..<l { Word.inverse(work.scaled + i * n, context.ring.tables[i]) }
+            for i in 0..<l { Word.inverse(place + i * n, work.scaled + i * n, context.ring.tables[i]) }
             products.lift(work.scaled, place, scratch: work.scratch)
         }
     }

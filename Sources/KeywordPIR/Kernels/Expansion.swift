@@ -242,8 +242,8 @@ struct Expansion<Word: ResidueWord> {
     /// `work.row ← (values − remainder)/P` for one row, with the remainder given as coefficients modulo P (bfv.md 9.1).
     private func divide(_ values: UnsafePointer<Word>, by remainder: UnsafePointer<Word>, row i: Int) {
         let c = context.specialInverse[i]
-        Word.forwardCentered(remainder, work.row, from: moduli[l].value, context.ring.tables[i])
-        Word.subtractAndScale(values, work.row, work.row, n: n, by: c.0, c.1, moduli[i])
+        Word.subtractForwardCentered(
+            values, remainder, work.row, from: moduli[l].value, by: c.0, c.1, context.ring.tables[i])
     }
 
     /// `even = a + row`, `odd = (a − row)·monomial` modulo one prime, with the row that `work.row` holds.
@@ -316,8 +316,7 @@ struct Expansion<Word: ResidueWord> {
         // Operands of the second dimension get their auxiliary rows.
         for rows in [leaf.c0, leaf.c1] {
             for i in 0..<l {
-                (work.switched + i * n).update(from: rows + i * n, count: n)
-                Word.inverse(work.switched + i * n, context.ring.tables[i])
+                Word.inverse(rows + i * n, work.switched + i * n, context.ring.tables[i])
             }
             products.lift(work.switched, rows, scratch: work.scratch)
         }
