@@ -1,4 +1,4 @@
-// What the expansion tree of one parameter set needs beside the keys: permutations and monomials for each level
+// What the expansion tree of one parameter set needs beside the keys: automorphisms and monomials for each level
 // (spec bfv.md 7, keyword-pir.md 6.3).
 
 import BFV
@@ -6,10 +6,12 @@ import RingMath
 
 /// How one Galois element acts on values.
 struct GaloisAction: Sendable {
-    /// `σ_g` on values: entry i comes from `values[i]`.
-    let values: [UInt32]
+    /// Where `σ_g` takes values, as `Ring.places` gives it.
+    let places: [UInt32]
 
-    init(degree: Int, element: Int) { values = Ring<UInt64>.permutation(degree: degree, element: element) }
+    init(degree: Int, element: Int) {
+        places = Ring<UInt64>.places(Ring<UInt64>.permutation(degree: degree, element: element))
+    }
 }
 
 /// One level of the tree.

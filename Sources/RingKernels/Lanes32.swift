@@ -56,6 +56,21 @@ public enum Kernels32 {
         #endif
     }
 
+    /// Multiples of a modulus that lazy values are compared with.
+    struct Multiples {
+        let q: Lanes
+        let q2: Lanes
+        let q4: Lanes
+        let q8: Lanes
+
+        @inline(__always) init(_ q: UInt32) {
+            self.q = Lanes(repeating: q)
+            q2 = Lanes(repeating: 2 &* q)
+            q4 = Lanes(repeating: 4 &* q)
+            q8 = Lanes(repeating: 8 &* q)
+        }
+    }
+
     /// A constant for every lane: the factor below q, and its Shoup companion `floor(2^32·w / q)` for even and for odd lanes.
     struct Twiddle {
         let w: Lanes
@@ -64,7 +79,7 @@ public enum Kernels32 {
 
         @inline(__always) init(_ w: UInt32, _ ws: UInt32) {
             self.w = Lanes(repeating: w)
-            even = Wide(repeating: UInt64(ws))
+            even = wide(Lanes(repeating: ws)) & lowMask
             odd = even
         }
         @inline(__always) init(_ w: Lanes, _ ws: Lanes) {
@@ -76,11 +91,17 @@ public enum Kernels32 {
 
     /// Product `w·y` modulo `q` in [0, 2q) for any 32-bit `y`.
     @inline(__always) static func product(_ y: Lanes, _ t: Twiddle, _ q: Lanes) -> Lanes {
-        let y64 = wide(y)
-        let even = (y64 & lowMask) &* t.even
-        let odd = (y64 &>> 32) &* t.odd
-        let high = lanes((even &>> 32) | (odd & highMask))
-        return (y &* t.w) &- (high &* q)
+        let (even, odd) = (wide(y) & lowMask, wide(y) &>> 32)
+        #if RING_KERNELS_AVX2
+            let high = lanes(((even &* t.even) &>> 32) | ((odd &* t.odd) & highMask))
+            return (y &* t.w) &- (high &* q)
+        #else
+            // Without a product of 32-bit lanes, even and odd ones stay apart until the end.
+            let (wEven, wOdd, q64) = (wide(t.w) & lowMask, wide(t.w) &>> 32, wide(q) & lowMask)
+            let e = (even &* wEven) &- (((even &* t.even) &>> 32) &* q64)
+            let o = (odd &* wOdd) &- (((odd &* t.odd) &>> 32) &* q64)
+            return lanes((e & lowMask) | (o &<< 32))
+        #endif
     }
 
     /// The same for a constant that is used once.
@@ -88,42 +109,114 @@ public enum Kernels32 {
         product(y, Twiddle(w, ws), q)
     }
 
-    /// Halves of both: afterwards `a` holds the lower halves, `b` the upper ones. Its own inverse.
-    @inline(__always) static func exchangeHalves(_ a: inout Lanes, _ b: inout Lanes) {
-        let v0 = wide(a)
-        let v1 = wide(b)
-        a = lanes(Wide(v0[0], v0[1], v1[0], v1[1]))
-        b = lanes(Wide(v0[2], v0[3], v1[2], v1[3]))
+    /// What a pass makes of residues that it reads.
+    protocol Reading {
+        func read(_ p: UnsafePointer<UInt32>, _ i: Int) -> Lanes
+    }
+    /// Nothing.
+    struct AsTheyAre: Reading {
+        @inline(__always) func read(_ p: UnsafePointer<UInt32>, _ i: Int) -> Lanes { load(p, i) }
     }
 
-    /// The same within each half, by pairs of lanes. Its own inverse.
-    @inline(__always) static func exchangePairs(_ a: inout Lanes, _ b: inout Lanes) {
-        let v0 = wide(a)
-        let v1 = wide(b)
-        a = lanes(Wide(v0[0], v1[0], v0[2], v1[2]))
-        b = lanes(Wide(v0[1], v1[1], v0[3], v1[3]))
+    /// 64 residues.
+    struct Eight {
+        var (a, b, c, d): (Lanes, Lanes, Lanes, Lanes)
+        var (e, f, g, h): (Lanes, Lanes, Lanes, Lanes)
+
+        /// Eight vectors `distance` words apart.
+        @inline(__always) init<R: Reading>(_ p: UnsafePointer<UInt32>, _ distance: Int, _ r: R) {
+            (a, b) = (r.read(p, 0), r.read(p, distance))
+            (c, d) = (r.read(p, 2 &* distance), r.read(p, 3 &* distance))
+            (e, f) = (r.read(p, 4 &* distance), r.read(p, 5 &* distance))
+            (g, h) = (r.read(p, 6 &* distance), r.read(p, 7 &* distance))
+        }
+
+        @inline(__always) func store(_ p: UnsafeMutablePointer<UInt32>, _ distance: Int) {
+            Kernels32.store(a, p, 0)
+            Kernels32.store(b, p, distance)
+            Kernels32.store(c, p, 2 &* distance)
+            Kernels32.store(d, p, 3 &* distance)
+            Kernels32.store(e, p, 4 &* distance)
+            Kernels32.store(f, p, 5 &* distance)
+            Kernels32.store(g, p, 6 &* distance)
+            Kernels32.store(h, p, 7 &* distance)
+        }
+
+        /// Lane i of vector j becomes lane j of vector i. Its own inverse.
+        @inline(__always) mutating func transpose() {
+            fours(&a, &b, &c, &d)
+            fours(&e, &f, &g, &h)
+            halves(&a, &e)
+            halves(&b, &f)
+            halves(&c, &g)
+            halves(&d, &h)
+        }
+
+        /// The transposition of 4 x 4 lanes in either half.
+        @inline(__always) func fours(_ a: inout Lanes, _ b: inout Lanes, _ c: inout Lanes, _ d: inout Lanes) {
+            let (t0, t1) = (wide(lowerOfBoth(a, b)), wide(upperOfBoth(a, b)))
+            let (t2, t3) = (wide(lowerOfBoth(c, d)), wide(upperOfBoth(c, d)))
+            a = lanes(Wide(t0[0], t2[0], t0[2], t2[2]))
+            b = lanes(Wide(t0[1], t2[1], t0[3], t2[3]))
+            c = lanes(Wide(t1[0], t3[0], t1[2], t3[2]))
+            d = lanes(Wide(t1[1], t3[1], t1[3], t3[3]))
+        }
+
+        @inline(__always) func lowerOfBoth(_ a: Lanes, _ b: Lanes) -> Lanes {
+            Lanes(a[0], b[0], a[1], b[1], a[4], b[4], a[5], b[5])
+        }
+        @inline(__always) func upperOfBoth(_ a: Lanes, _ b: Lanes) -> Lanes {
+            Lanes(a[2], b[2], a[3], b[3], a[6], b[6], a[7], b[7])
+        }
+
+        /// Afterwards `a` holds the lower halves of both, `b` the upper ones.
+        @inline(__always) func halves(_ a: inout Lanes, _ b: inout Lanes) {
+            let (v0, v1) = (wide(a), wide(b))
+            a = lanes(Wide(v0[0], v0[1], v1[0], v1[1]))
+            b = lanes(Wide(v0[2], v0[3], v1[2], v1[3]))
+        }
     }
 
-    /// The same within each pair of lanes. Its own inverse.
-    @inline(__always) static func exchangeNeighbours(_ a: inout Lanes, _ b: inout Lanes) {
-        let v0 = wide(a)
-        let v1 = wide(b)
-        a = lanes((v0 & lowMask) | (v1 &<< 32))
-        b = lanes((v0 &>> 32) | (v1 & highMask))
+    /// The seven twiddles of three stages that meet in eight vectors: one, two, four.
+    protocol TwiddleSource {
+        var top: Twiddle { get }
+        func middle(_ j: Int) -> Twiddle
+        func bottom(_ j: Int) -> Twiddle
     }
 
-    /// Lanes of `a` and `b` in turn: from even and odd places to sixteen residues in order.
-    @inline(__always) static func interleave(_ a: inout Lanes, _ b: inout Lanes) {
-        let r0 = Lanes(a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3])
-        let r1 = Lanes(a[4], b[4], a[5], b[5], a[6], b[6], a[7], b[7])
-        a = r0
-        b = r1
+    /// Those of block `i` (counted with the stage that it belongs to, as `w` is), read where they are used.
+    struct BlockTwiddles: TwiddleSource {
+        let w: UnsafePointer<UInt32>
+        let ws: UnsafePointer<UInt32>
+        let i: Int
+
+        @inline(__always) var top: Twiddle { Twiddle(w[i], ws[i]) }
+        @inline(__always) func middle(_ j: Int) -> Twiddle { Twiddle(w[2 &* i &+ j], ws[2 &* i &+ j]) }
+        @inline(__always) func bottom(_ j: Int) -> Twiddle { Twiddle(w[4 &* i &+ j], ws[4 &* i &+ j]) }
     }
 
-    /// From sixteen residues in order to those in even and those in odd places.
-    @inline(__always) static func deinterleave(_ a: inout Lanes, _ b: inout Lanes) {
-        let (v0, v1) = (a, b)
-        a = Lanes(v0[0], v0[2], v0[4], v0[6], v1[0], v1[2], v1[4], v1[6])
-        b = Lanes(v0[1], v0[3], v0[5], v0[7], v1[1], v1[3], v1[5], v1[7])
+    /// The same, read once for a loop.
+    struct LoopTwiddles: TwiddleSource {
+        let top: Twiddle
+        let (m0, m1): (Twiddle, Twiddle)
+        let (b0, b1, b2, b3): (Twiddle, Twiddle, Twiddle, Twiddle)
+
+        @inline(__always) init(_ s: BlockTwiddles) {
+            top = s.top
+            (m0, m1) = (s.middle(0), s.middle(1))
+            (b0, b1, b2, b3) = (s.bottom(0), s.bottom(1), s.bottom(2), s.bottom(3))
+        }
+        @inline(__always) func middle(_ j: Int) -> Twiddle { j == 0 ? m0 : m1 }
+        @inline(__always) func bottom(_ j: Int) -> Twiddle { j < 2 ? (j == 0 ? b0 : b1) : (j == 2 ? b2 : b3) }
+    }
+
+    /// Those of the distances 4, 2 and 1 in 64 transposed residues: seven vectors of twiddles, each with its companions behind.
+    struct LaneTwiddles: TwiddleSource {
+        let t: UnsafePointer<UInt32>
+
+        @inline(__always) func pair(_ i: Int) -> Twiddle { Twiddle(load(t, 16 &* i), load(t, 16 &* i &+ 8)) }
+        @inline(__always) var top: Twiddle { pair(0) }
+        @inline(__always) func middle(_ j: Int) -> Twiddle { pair(1 &+ j) }
+        @inline(__always) func bottom(_ j: Int) -> Twiddle { pair(3 &+ j) }
     }
 }

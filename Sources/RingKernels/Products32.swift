@@ -18,9 +18,11 @@ extension Kernels32 {
     }
 
     @inline(__always) static func upperLess(_ e: Wide, _ o: Wide, _ q: Lanes, _ qInverse: Lanes) -> Lanes {
-        let m = lanes((e & lowMask) | (o &<< 32)) &* qInverse
-        let (me, mo) = (even(m) &* even(q), odd(m) &* even(q))
-        return lanes((e &>> 32) | (o & highMask)) &- lanes((me &>> 32) | (mo & highMask))
+        let (q64, i64) = (even(q), even(qInverse))
+        // Multiples of q with the same lower halves: what is left stands in the upper ones.
+        let me = (((e & lowMask) &* i64) & lowMask) &* q64
+        let mo = (((o & lowMask) &* i64) & lowMask) &* q64
+        return lanes(((e &- me) &>> 32) | ((o &- mo) & highMask))
     }
 
     @inline(__always) static func even(_ x: Lanes) -> Wide { wide(x) & lowMask }
@@ -31,57 +33,67 @@ extension Kernels32 {
     ///
     /// - `digits`: `count` rows of `n` residues in [0, 2q), `digitStride` words apart.
     /// - `key`: `count` pairs of rows in Montgomery form; row (j, p) starts at `j·keyStride + p·polyStride`.
-    /// - `permutation`: of an automorphism on values, applied to the sums: entry i is worked out from entries
-    ///   `permutation[i]`. Eight neighbours come from eight neighbours, since an odd multiplier keeps the low bits of an
-    ///   exponent apart from what stands above them (bfv.md 7.2, bit-reversed order).
+    /// - `places`: where an automorphism takes the sums, as `Ring.places` gives it: entry `8·b + k` is `8·d + l` if entry
+    ///   `8·b + l` goes to `8·d + k`. Eight neighbours go to eight neighbours, since an odd multiplier keeps the low bits of an
+    ///   exponent apart from what stands above them (bfv.md 7.2, bit-reversed order). What is read is far more than what is
+    ///   written, and comes from larger caches: so it is read in order.
     /// - `count·2q < 2^32`, so that one subtraction reduces what Montgomery's reduction leaves (below 2q).
     public static func keySwitchRow(
         _ digits: UnsafePointer<UInt32>, _ digitStride: Int, _ key: UnsafePointer<UInt32>, _ keyStride: Int, _ polyStride: Int,
-        _ count: Int, _ permutation: UnsafePointer<UInt32>?,
+        _ count: Int, _ places: UnsafePointer<UInt32>?,
         _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ qInverse: UInt32
     ) {
-        let qv = Lanes(repeating: q)
-        let iv = Lanes(repeating: qInverse)
+        let (qv, iv) = (Lanes(repeating: q), Lanes(repeating: qInverse))
         if n < 8 { return }
         var i = 0
         while i < n {
-            let from = permutation.map { Int($0[i]) & ~7 } ?? i
-            var e0 = Wide()
-            var o0 = Wide()
-            var e1 = Wide()
-            var o1 = Wide()
-            for j in 0..<count {
-                let d = load(digits + j &* digitStride, from)
-                let k0 = load(key + j &* keyStride, from)
-                let k1 = load(key + (j &* keyStride &+ polyStride), from)
-                e0 = e0 &+ even(d) &* even(k0)
-                o0 = o0 &+ odd(d) &* odd(k0)
-                e1 = e1 &+ even(d) &* even(k1)
-                o1 = o1 &+ odd(d) &* odd(k1)
+            var sums = KeySums()
+            if count == 2 {
+                // The usual number, without a loop that would take as long as what is in it.
+                sums.add(digits + i, key + i, polyStride)
+                sums.add(digits + (digitStride &+ i), key + (keyStride &+ i), polyStride)
+            } else {
+                for j in 0..<count { sums.add(digits + (j &* digitStride &+ i), key + (j &* keyStride &+ i), polyStride) }
             }
-            var r0 = redcReduced(e0, o0, qv, iv)
-            var r1 = redcReduced(e1, o1, qv, iv)
-            if let permutation {
-                let order = load(permutation, i)
+            var r0 = redcReduced(sums.e0, sums.o0, qv, iv)
+            var r1 = redcReduced(sums.e1, sums.o1, qv, iv)
+            var to = i
+            if let places {
+                let order = load(places, i)
+                to = Int(places[i]) & ~7
                 r0 = permuted(r0, order)
                 r1 = permuted(r1, order)
             }
-            store(r0, out0, i)
-            store(r1, out1, i)
+            store(r0, out0, to)
+            store(r1, out1, to)
             i &+= 8
+        }
+    }
+
+    /// Even and odd places of the sums for both polynomials.
+    struct KeySums {
+        var (e0, o0, e1, o1) = (Wide(), Wide(), Wide(), Wide())
+
+        @inline(__always) init() {}
+
+        @inline(__always) mutating func add(_ digit: UnsafePointer<UInt32>, _ key: UnsafePointer<UInt32>, _ polyStride: Int) {
+            let (d, k0, k1) = (load(digit, 0), load(key, 0), load(key, polyStride))
+            e0 = e0 &+ even(d) &* even(k0)
+            o0 = o0 &+ odd(d) &* odd(k0)
+            e1 = e1 &+ even(d) &* even(k1)
+            o1 = o1 &+ odd(d) &* odd(k1)
         }
     }
 
     /// One column of the first dimension, one row: sums over `count` plaintexts for both polynomials of the selection.
     ///
     /// - `plaintexts`: tiles of 16 residues; tile t of the a-th plaintext present starts at `(t·count + a)·16`.
-    /// - `selection`: tiles of 16 residues; tile t of selection ciphertext c, polynomial p, starts at
-    ///   `((t·selectionCount + c)·2 + p)·16`.
+    /// - `selection`: polynomial p of selection ciphertext c starts at `(2·c + p)·selectionStride`.
     /// - `indices`: which selection ciphertext the a-th plaintext belongs to.
     /// - Residues in [0, q), `q < 2^28` (`2^30` if the sums are flushed every 8 products); `flush` products per reduction.
     public static func innerProductRow(
         _ plaintexts: UnsafePointer<UInt32>, _ indices: UnsafePointer<Int32>, _ count: Int,
-        _ selection: UnsafePointer<UInt32>, _ selectionCount: Int,
+        _ selection: UnsafePointer<UInt32>, _ selectionStride: Int,
         _ out0: UnsafeMutablePointer<UInt32>, _ out1: UnsafeMutablePointer<UInt32>, _ n: Int,
         _ q: UInt32, _ qInverse: UInt32, _ r: UInt32, _ rShoup: UInt32, _ flush: Int
     ) {
@@ -91,7 +103,6 @@ extension Kernels32 {
         let rs = Lanes(repeating: rShoup)
         var i = 0
         var p = plaintexts
-        var tile = selection
         while i < n {
             var sum = (Lanes(), Lanes(), Lanes(), Lanes())
             var start = 0
@@ -100,7 +111,8 @@ extension Kernels32 {
                 var (a0, a1, a2, a3) = (Wide(), Wide(), Wide(), Wide())
                 var (b0, b1, b2, b3) = (Wide(), Wide(), Wide(), Wide())
                 for a in start..<end {
-                    let u = tile + Int(indices[a]) &* 32
+                    let u = selection + (Int(indices[a]) &* 2 &* selectionStride &+ i)
+                    let v = u + selectionStride
                     let x = load(p, 0)
                     let y = load(p, 8)
                     let (xe, xo, ye, yo) = (even(x), odd(x), even(y), odd(y))
@@ -110,8 +122,8 @@ extension Kernels32 {
                     a1 = a1 &+ xo &* odd(u0)
                     a2 = a2 &+ ye &* even(u1)
                     a3 = a3 &+ yo &* odd(u1)
-                    let v0 = load(u, 16)
-                    let v1 = load(u, 24)
+                    let v0 = load(v, 0)
+                    let v1 = load(v, 8)
                     b0 = b0 &+ xe &* even(v0)
                     b1 = b1 &+ xo &* odd(v0)
                     b2 = b2 &+ ye &* even(v1)
@@ -129,7 +141,6 @@ extension Kernels32 {
             store(sum.2, out1, i)
             store(sum.3, out1, i &+ 8)
             i &+= 16
-            tile += selectionCount &* 32
         }
     }
 
@@ -250,6 +261,22 @@ extension Kernels32 {
         }
     }
 
+    /// Residues modulo `from`, taken centered, as residues modulo `q` in [0, 2q), where `offset` is at most 2q.
+    struct Centered: Reading {
+        let half: SIMD8<Int32>
+        let shift: Lanes
+
+        @inline(__always) init(_ from: UInt32, _ offset: UInt32) {
+            half = SIMD8(repeating: Int32(truncatingIfNeeded: from / 2))
+            shift = Lanes(repeating: offset &- from)
+        }
+        @inline(__always) func read(_ p: UnsafePointer<UInt32>, _ i: Int) -> Lanes {
+            let v = load(p, i)
+            // Residues are below 2^31: the signed comparison is the cheap one.
+            return v.replacing(with: v &+ shift, where: unsafeBitCast(v, to: SIMD8<Int32>.self) .> half)
+        }
+    }
+
     /// Residues modulo `from`, taken centered, as residues modulo `q` in [0, 2q).
     ///
     /// - `offset`: the multiple of `q` that makes every centered value positive; `from/2 + offset < 2^32`.
@@ -258,21 +285,17 @@ extension Kernels32 {
         _ x: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ from: UInt32,
         _ q: UInt32, _ offset: UInt32, _ one: UInt32
     ) {
-        let half = Lanes(repeating: from / 2)
-        let fromV = Lanes(repeating: from)
         if offset <= 2 &* q {
-            let shift = Lanes(repeating: offset &- from)
-            let signedHalf = unsafeBitCast(half, to: SIMD8<Int32>.self)
+            let centered = Centered(from, offset)
             var i = 0
             while i < n {
-                let v = load(x, i)
-                // Residues are below 2^31: the signed comparison is the cheap one.
-                let upper = unsafeBitCast(v, to: SIMD8<Int32>.self) .> signedHalf
-                store(v.replacing(with: v &+ shift, where: upper), out, i)
+                store(centered.read(x, i), out, i)
                 i &+= 8
             }
             return
         }
+        let half = Lanes(repeating: from / 2)
+        let fromV = Lanes(repeating: from)
         let (offsetV, qv) = (Lanes(repeating: offset), Lanes(repeating: q))
         let (oneV, unit) = (Lanes(repeating: one), Lanes(repeating: 1))
         var i = 0
@@ -314,10 +337,35 @@ extension Kernels32 {
         _ z: UnsafePointer<UInt32>, _ stride: Int, _ count: Int, _ column: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ qInverse: UInt32, _ one: UInt32
     ) {
-        let qv = Lanes(repeating: q)
-        let iv = Lanes(repeating: qInverse)
-        let (unit, oneV) = (Lanes(repeating: 1), Lanes(repeating: one))
+        let (qv, iv) = (Lanes(repeating: q), Lanes(repeating: qInverse))
         var i = 0
+        if count <= 4 {
+            // Rows are below 2^30, constants below q: the sum is below 2^32·q.
+            let c0 = Wide(repeating: UInt64(column[0]))
+            let c1 = count > 1 ? Wide(repeating: UInt64(column[1])) : Wide()
+            let c2 = count > 2 ? Wide(repeating: UInt64(column[2])) : Wide()
+            let c3 = count > 3 ? Wide(repeating: UInt64(column[3])) : Wide()
+            while i < n {
+                var v = load(z, i)
+                var (e, o) = (even(v) &* (c0 & lowMask), odd(v) &* (c0 & lowMask))
+                if count > 1 {
+                    v = load(z + stride, i)
+                    (e, o) = (e &+ even(v) &* (c1 & lowMask), o &+ odd(v) &* (c1 & lowMask))
+                }
+                if count > 2 {
+                    v = load(z + 2 &* stride, i)
+                    (e, o) = (e &+ even(v) &* (c2 & lowMask), o &+ odd(v) &* (c2 & lowMask))
+                }
+                if count > 3 {
+                    v = load(z + 3 &* stride, i)
+                    (e, o) = (e &+ even(v) &* (c3 & lowMask), o &+ odd(v) &* (c3 & lowMask))
+                }
+                store(redcReduced(e, o, qv, iv), out, i)
+                i &+= 8
+            }
+            return
+        }
+        let (unit, oneV) = (Lanes(repeating: 1), Lanes(repeating: one))
         while i < n {
             var e = Wide()
             var o = Wide()
@@ -333,17 +381,18 @@ extension Kernels32 {
         }
     }
 
-    /// `σ(a) + sum`: `out[i] = a[permutation[i]] + sum[i]`, in [0, q), for the permutation of an automorphism on values (see
-    /// `keySwitchRow`). `out` is not `a`.
+    /// `σ(a) + sum` in [0, q), for the places that an automorphism takes values to (see `keySwitchRow`). `out` is not `a`, but
+    /// may be `sum`.
     public static func addPermuted(
-        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, _ permutation: UnsafePointer<UInt32>,
+        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, _ places: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32
     ) {
         let qv = Lanes(repeating: q)
         var i = 0
         while i < n {
-            let x = permuted(load(a, Int(permutation[i]) & ~7), load(permutation, i))
-            store(reduceOnce(x &+ load(sum, i), qv), out, i)
+            let to = Int(places[i]) & ~7
+            let x = permuted(load(a, i), load(places, i))
+            store(reduceOnce(x &+ load(sum, to), qv), out, to)
             i &+= 8
         }
     }

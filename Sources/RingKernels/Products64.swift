@@ -29,17 +29,17 @@ extension Kernels64 {
     /// See `Kernels32.keySwitchRow`; digits in [0, 2q), keys as they are, `count·3·2^bits(q) < 2^64`.
     public static func keySwitchRow(
         _ digits: UnsafePointer<UInt64>, _ digitStride: Int, _ key: UnsafePointer<UInt64>, _ keyStride: Int, _ polyStride: Int,
-        _ count: Int, _ permutation: UnsafePointer<UInt32>?,
+        _ count: Int, _ places: UnsafePointer<UInt32>?,
         _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int,
         _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64
     ) {
         #if RING_KERNELS_AVX2
             if n >= 8 {
-                return keySwitchVectors(digits, digitStride, key, keyStride, polyStride, count, permutation, out0, out1, n, q)
+                return keySwitchVectors(digits, digitStride, key, keyStride, polyStride, count, places, out0, out1, n, q)
             }
         #endif
         for i in 0..<n {
-            let from = permutation.map { Int($0[i]) } ?? i
+            let (from, to) = places.map { Self.move($0, i) } ?? (i, i)
             var s0 = Sum()
             var s1 = Sum()
             for j in 0..<count {
@@ -47,25 +47,29 @@ extension Kernels64 {
                 s0.add(d, key[j &* keyStride &+ from])
                 s1.add(d, key[j &* keyStride &+ polyStride &+ from])
             }
-            out0[i] = scaleBack(s0, q, qInverse, r, rShoup)
-            out1[i] = scaleBack(s1, q, qInverse, r, rShoup)
+            out0[to] = scaleBack(s0, q, qInverse, r, rShoup)
+            out1[to] = scaleBack(s1, q, qInverse, r, rShoup)
         }
+    }
+
+    /// The move that entry `i` of `Ring.places` stands for.
+    @inline(__always) static func move(_ places: UnsafePointer<UInt32>, _ i: Int) -> (from: Int, to: Int) {
+        (i & ~7 | Int(places[i]) & 7, Int(places[i]) & ~7 | i & 7)
     }
 
     /// See `Kernels32.innerProductRow`; tiles of 8 residues.
     public static func innerProductRow(
         _ plaintexts: UnsafePointer<UInt64>, _ indices: UnsafePointer<Int32>, _ count: Int,
-        _ selection: UnsafePointer<UInt64>, _ selectionCount: Int,
+        _ selection: UnsafePointer<UInt64>, _ selectionStride: Int,
         _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int,
         _ q: UInt64, _ qInverse: UInt64, _ r: UInt64, _ rShoup: UInt64, _ flush: Int
     ) {
         #if RING_KERNELS_AVX2
-            if n >= 8 { return innerProductVectors(plaintexts, indices, count, selection, selectionCount, out0, out1, n, q) }
+            if n >= 8 { return innerProductVectors(plaintexts, indices, count, selection, selectionStride, out0, out1, n, q) }
         #endif
         var i = 0
         while i < n {
             let block = plaintexts + i &* count
-            let tile = selection + i &* selectionCount &* 2
             for lane in 0..<8 {
                 var r0: UInt64 = 0
                 var r1: UInt64 = 0
@@ -76,9 +80,9 @@ extension Kernels64 {
                     var s1 = Sum()
                     for a in start..<end {
                         let x = block[a &* 8 &+ lane]
-                        let u = tile + Int(indices[a]) &* 16
-                        s0.add(x, u[lane])
-                        s1.add(x, u[8 &+ lane])
+                        let u = selection + (Int(indices[a]) &* 2 &* selectionStride &+ i &+ lane)
+                        s0.add(x, u[0])
+                        s1.add(x, u[selectionStride])
                     }
                     r0 = reduceOnce(r0 &+ scaleBack(s0, q, qInverse, r, rShoup), q)
                     r1 = reduceOnce(r1 &+ scaleBack(s1, q, qInverse, r, rShoup), q)
@@ -232,13 +236,16 @@ extension Kernels64 {
 
     /// See `Kernels32.addPermuted`.
     public static func addPermuted(
-        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, _ permutation: UnsafePointer<UInt32>,
+        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, _ places: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
     ) {
         #if RING_KERNELS_AVX2
-            if n >= 8 { return addPermutedVectors(a, sum, permutation, out, n, q) }
+            if n >= 8 { return addPermutedVectors(a, sum, places, out, n, q) }
         #endif
-        for i in 0..<n { out[i] = reduceOnce(a[Int(permutation[i])] &+ sum[i], q) }
+        for i in 0..<n {
+            let (from, to) = move(places, i)
+            out[to] = reduceOnce(a[from] &+ sum[to], q)
+        }
     }
 
     /// `x + y mod q` of reduced residues.

@@ -63,13 +63,14 @@
 
         static func keySwitchVectors(
             _ digits: UnsafePointer<UInt64>, _ digitStride: Int, _ key: UnsafePointer<UInt64>, _ keyStride: Int,
-            _ polyStride: Int, _ count: Int, _ permutation: UnsafePointer<UInt32>?, _ out0: UnsafeMutablePointer<UInt64>,
+            _ polyStride: Int, _ count: Int, _ places: UnsafePointer<UInt32>?, _ out0: UnsafeMutablePointer<UInt64>,
             _ out1: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
         ) {
             let splitter = Splitter(q, splitBits(q))
             var i = 0
             while i < n {
-                let from = permutation.map { Int($0[i]) & ~3 } ?? i
+                // Four neighbours go to four neighbours.
+                let (from, to) = places.map { moveOfFour($0, i) } ?? (i, i)
                 var s0 = Sums()
                 var s1 = Sums()
                 for j in 0..<count {
@@ -79,20 +80,24 @@
                 }
                 var r0 = splitter.reduce(s0)
                 var r1 = splitter.reduce(s1)
-                if let permutation {
-                    let order = halfOrder(permutation, i)
+                if let places {
+                    let order = halfOrder(places, i)
                     r0 = quad(Kernels32.permuted(halves(r0), order))
                     r1 = quad(Kernels32.permuted(halves(r1), order))
                 }
-                store(r0, out0, i)
-                store(r1, out1, i)
+                store(r0, out0, to)
+                store(r1, out1, to)
                 i &+= 4
             }
         }
 
+        @inline(__always) static func moveOfFour(_ places: UnsafePointer<UInt32>, _ i: Int) -> (from: Int, to: Int) {
+            (i & ~7 | Int(places[i]) & 4, Int(places[i]) & ~7 | i & 4)
+        }
+
         static func innerProductVectors(
             _ plaintexts: UnsafePointer<UInt64>, _ indices: UnsafePointer<Int32>, _ count: Int,
-            _ selection: UnsafePointer<UInt64>, _ selectionCount: Int,
+            _ selection: UnsafePointer<UInt64>, _ selectionStride: Int,
             _ out0: UnsafeMutablePointer<UInt64>, _ out1: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
         ) {
             let splitter = Splitter(q, splitBits(q))
@@ -101,7 +106,6 @@
             while i < n {
                 // Half a tile of eight at a time: six sums and two operands fit the registers.
                 let block = plaintexts + ((i & ~7) &* count &+ (i & 4))
-                let tile = selection + ((i & ~7) &* selectionCount &* 2 &+ (i & 4))
                 var r0 = Quad()
                 var r1 = Quad()
                 var start = 0
@@ -111,9 +115,9 @@
                     var s1 = Sums()
                     for a in start..<end {
                         let x = splitter.limbs(load(block, a &* 8))
-                        let u = tile + Int(indices[a]) &* 16
+                        let u = selection + (Int(indices[a]) &* 2 &* selectionStride &+ i)
                         s0.add(x, splitter.limbs(load(u, 0)))
-                        s1.add(x, splitter.limbs(load(u, 8)))
+                        s1.add(x, splitter.limbs(load(u, selectionStride)))
                     }
                     r0 = reduceOnce(r0 &+ splitter.reduce(s0), splitter.prime.q)
                     r1 = reduceOnce(r1 &+ splitter.reduce(s1), splitter.prime.q)
@@ -263,15 +267,15 @@
         }
 
         static func addPermutedVectors(
-            _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, _ permutation: UnsafePointer<UInt32>,
+            _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, _ places: UnsafePointer<UInt32>,
             _ out: UnsafeMutablePointer<UInt64>, _ n: Int, _ q: UInt64
         ) {
             let qv = Quad(repeating: q)
             var i = 0
             while i < n {
-                let x = load(a, Int(permutation[i]) & ~3)
-                let turned = quad(Kernels32.permuted(halves(x), halfOrder(permutation, i)))
-                store(reduceOnce(turned &+ load(sum, i), qv), out, i)
+                let (from, to) = moveOfFour(places, i)
+                let turned = quad(Kernels32.permuted(halves(load(a, from)), halfOrder(places, i)))
+                store(reduceOnce(turned &+ load(sum, to), qv), out, to)
                 i &+= 4
             }
         }

@@ -1,31 +1,67 @@
-// The inverse of Transform32.swift: the first four stages inside registers, then two stages per pass, the last pass scaling
-// by 1/n. Values stay in [0, 2q).
+// The inverse of Transform32.swift: the first six stages on 64 residues in registers, then two or three stages per pass, the
+// last pass scaling by 1/n. Values between passes are below 2q; inside a pass sums grow to 16q where that fits a word.
 
 extension Kernels32 {
-    @inline(__always) static func inversePair(_ x: inout Lanes, _ y: inout Lanes, _ t: Twiddle, _ q: Lanes, _ q2: Lanes) {
-        let sum = reduceOnce(x &+ y, q2)
-        y = product(x &+ q2 &- y, t, q)
-        x = sum
+    /// Whether sums are reduced at once, or grow for three stages.
+    protocol SumGrowth {
+        static var lazy: Bool { get }
+    }
+    enum Doubling: SumGrowth {
+        @inline(__always) static var lazy: Bool { true }
+    }
+    enum Reduced: SumGrowth {
+        @inline(__always) static var lazy: Bool { false }
     }
 
-    @inline(__always) static func inversePairs(
-        _ a: inout Lanes, _ b: inout Lanes, _ s: Twiddle, _ c: inout Lanes, _ d: inout Lanes, _ t: Twiddle,
-        _ q: Lanes, _ q2: Lanes
+    /// - `bound`: what `y` is below, a multiple of q.
+    @inline(__always) static func inversePair<G: SumGrowth>(
+        _ x: inout Lanes, _ y: inout Lanes, _ t: Twiddle, _ bound: Lanes, _ m: Multiples, _: G.Type
     ) {
-        let (x, y) = (a &+ q2 &- b, c &+ q2 &- d)
-        a = reduceOnce(a &+ b, q2)
-        c = reduceOnce(c &+ d, q2)
-        let (b64, d64) = (wide(x), wide(y))
-        let be = (b64 & lowMask) &* s.even
-        let de = (d64 & lowMask) &* t.even
-        let bo = (b64 &>> 32) &* s.odd
-        let d0 = (d64 &>> 32) &* t.odd
-        let bw = x &* s.w
-        let dw = y &* t.w
-        let bh = lanes((be &>> 32) | (bo & highMask))
-        let dh = lanes((de &>> 32) | (d0 & highMask))
-        b = bw &- (bh &* q)
-        d = dw &- (dh &* q)
+        let (sum, difference) = (x &+ y, x &+ (G.lazy ? bound : m.q2) &- y)
+        x = G.lazy ? sum : reduceOnce(sum, m.q2)
+        y = product(difference, t, m.q)
+    }
+
+    /// The last stage of all: both results are multiplied.
+    @inline(__always) static func inverseScaledPair<G: SumGrowth>(
+        _ x: inout Lanes, _ y: inout Lanes, _ t0: Twiddle, _ t1: Twiddle, _ bound: Lanes, _ m: Multiples, _: G.Type
+    ) {
+        let (sum, difference) = (x &+ y, x &+ (G.lazy ? bound : m.q2) &- y)
+        x = reduceOnce(product(sum, t0, m.q), m.q)
+        y = reduceOnce(product(difference, t1, m.q), m.q)
+    }
+
+    /// Two stages of three: vectors that are one and two apart. Values below 2q become, lazily, 8q (a, e), 4q (b, f) or 2q.
+    @inline(__always) static func inverseTwoStages<G: SumGrowth, T: TwiddleSource>(
+        _ x: inout Eight, _ t: T, _ m: Multiples, _: G.Type
+    ) {
+        inversePair(&x.a, &x.b, t.bottom(0), m.q2, m, G.self)
+        inversePair(&x.c, &x.d, t.bottom(1), m.q2, m, G.self)
+        inversePair(&x.e, &x.f, t.bottom(2), m.q2, m, G.self)
+        inversePair(&x.g, &x.h, t.bottom(3), m.q2, m, G.self)
+        let (m0, m1) = (t.middle(0), t.middle(1))
+        inversePair(&x.a, &x.c, m0, m.q4, m, G.self)
+        inversePair(&x.b, &x.d, m0, m.q2, m, G.self)
+        inversePair(&x.e, &x.g, m1, m.q4, m, G.self)
+        inversePair(&x.f, &x.h, m1, m.q2, m, G.self)
+    }
+
+    /// Three stages, from below 2q to below 2q.
+    @inline(__always) static func inverseThreeStages<G: SumGrowth, T: TwiddleSource>(
+        _ x: inout Eight, _ t: T, _ m: Multiples, _: G.Type
+    ) {
+        inverseTwoStages(&x, t, m, G.self)
+        let t0 = t.top
+        inversePair(&x.a, &x.e, t0, m.q8, m, G.self)
+        inversePair(&x.b, &x.f, t0, m.q4, m, G.self)
+        inversePair(&x.c, &x.g, t0, m.q2, m, G.self)
+        inversePair(&x.d, &x.h, t0, m.q2, m, G.self)
+        if G.lazy {
+            x.a = reduceOnce(reduceOnce(reduceOnce(x.a, m.q8), m.q4), m.q2)
+            x.b = reduceOnce(reduceOnce(x.b, m.q4), m.q2)
+            x.c = reduceOnce(x.c, m.q2)
+            x.d = reduceOnce(x.d, m.q2)
+        }
     }
 
     /// Inverse transform in place. Input in [0, 2q), output in [0, q), natural order, scaled by `1/n`.
@@ -36,102 +72,132 @@ extension Kernels32 {
         _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
         _ tail: UnsafePointer<UInt32>
     ) {
-        if n < 32 { return inverseSmall(x, n, q, w, ws) }
-        let qv = Lanes(repeating: q)
-        let q2 = Lanes(repeating: 2 &* q)
-        // The tail takes three stages or four, so that pairs of stages are left.
-        let eight = n.trailingZeroBitCount & 1 == 0
-        inverseTail(x, n, w, ws, eight, tail, qv, q2)
-        var m = eight ? n / 32 : n / 16
-        var h = eight ? 16 : 8
-        while m > 2 {
-            inverseTwoStages(x, m / 2, 2 &* h, w, ws, qv, q2)
-            m /= 4
-            h &*= 4
+        inverse(x, x, n, q, w, ws, tail)
+    }
+
+    /// The same into another row, or the same one.
+    public static func inverse(
+        _ source: UnsafePointer<UInt32>, _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ q: UInt32,
+        _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>, _ tail: UnsafePointer<UInt32>
+    ) {
+        if n < 256 {
+            for i in 0..<n { x[i] = source[i] }
+            return inverseSmall(x, n, q, w, ws)
         }
-        let (t0, t1) = (Twiddle(w[0], ws[0]), Twiddle(w[1], ws[1]))
-        let (t2, t3) = (Twiddle(w[2], ws[2]), Twiddle(w[3], ws[3]))
-        let quarter = n / 4
+        if q < 1 << 28 {
+            inverse(source, x, n, w, ws, tail, Multiples(q), Doubling.self)
+        } else {
+            inverse(source, x, n, w, ws, tail, Multiples(q), Reduced.self)
+        }
+    }
+
+    @inline(__always) static func inverse<G: SumGrowth>(
+        _ source: UnsafePointer<UInt32>, _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ w: UnsafePointer<UInt32>,
+        _ ws: UnsafePointer<UInt32>,
+        _ tail: UnsafePointer<UInt32>, _ m: Multiples, _: G.Type
+    ) {
+        for k in 0..<(n / 64) {
+            var v = Eight(source + 64 &* k, 8, AsTheyAre())
+            v.transpose()
+            inverseThreeStages(&v, LaneTwiddles(t: tail + 112 &* k), m, G.self)
+            v.transpose()
+            inverseThreeStages(&v, BlockTwiddles(w: w, ws: ws, i: n / 64 &+ k), m, G.self)
+            v.store(x + 64 &* k, 8)
+        }
+        var left = n.trailingZeroBitCount &- 6
+        var blocks = n / 64
+        while left > 3 {
+            let stages = left == 4 ? 2 : 3
+            blocks &>>= stages
+            left &-= stages
+            let size = n / blocks
+            for k in 0..<blocks {
+                let t = BlockTwiddles(w: w, ws: ws, i: blocks &+ k)
+                if stages == 3 {
+                    inverseEighths(x + k &* size, size / 8, LoopTwiddles(t), m, G.self)
+                } else {
+                    inverseQuarters(x + k &* size, size / 4, t.top, t.middle(0), t.middle(1), m, G.self)
+                }
+            }
+        }
+        let t = BlockTwiddles(w: w, ws: ws, i: 1)
+        let scale = Twiddle(w[0], ws[0])
+        if left == 3 {
+            inverseLastEighths(x, n / 8, LoopTwiddles(t), scale, m, G.self)
+        } else {
+            inverseLastQuarters(x, n / 4, t.top, t.middle(0), t.middle(1), scale, m, G.self)
+        }
+    }
+
+    /// Three stages on a block of `8·distance` residues.
+    @inline(__always) static func inverseEighths<G: SumGrowth>(
+        _ x: UnsafeMutablePointer<UInt32>, _ distance: Int, _ t: LoopTwiddles, _ m: Multiples, _: G.Type
+    ) {
         var p = 0
-        while p < quarter {
-            var a = load(x, p)
-            var b = load(x, p &+ quarter)
-            var c = load(x, p &+ 2 &* quarter)
-            var d = load(x, p &+ 3 &* quarter)
-            inversePair(&a, &b, t2, qv, q2)
-            inversePair(&c, &d, t3, qv, q2)
-            store(reduceOnce(product(a &+ c, t0, qv), qv), x, p)
-            store(reduceOnce(product(b &+ d, t0, qv), qv), x, p &+ quarter)
-            store(reduceOnce(product(a &+ q2 &- c, t1, qv), qv), x, p &+ 2 &* quarter)
-            store(reduceOnce(product(b &+ q2 &- d, t1, qv), qv), x, p &+ 3 &* quarter)
+        while p < distance {
+            var v = Eight(x + p, distance, AsTheyAre())
+            inverseThreeStages(&v, t, m, G.self)
+            v.store(x + p, distance)
             p &+= 8
         }
     }
 
-    /// Stages with distance `h/2` and then `h` in one pass; `m` blocks of `2h` residues.
-    @inline(__always) static func inverseTwoStages(
-        _ x: UnsafeMutablePointer<UInt32>, _ m: Int, _ h: Int, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>,
-        _ q: Lanes, _ q2: Lanes
+    /// The last three stages.
+    @inline(__always) static func inverseLastEighths<G: SumGrowth>(
+        _ x: UnsafeMutablePointer<UInt32>, _ distance: Int, _ t: LoopTwiddles, _ scale: Twiddle, _ m: Multiples, _: G.Type
     ) {
-        let half = h / 2
-        for k in 0..<m {
-            let i = m &+ k
-            let t0 = Twiddle(w[i], ws[i])
-            let t1 = Twiddle(w[2 &* i], ws[2 &* i])
-            let t2 = Twiddle(w[2 &* i &+ 1], ws[2 &* i &+ 1])
-            var p = 2 &* k &* h
-            let end = p &+ half
-            while p < end {
-                var a = load(x, p)
-                var b = load(x, p &+ half)
-                var c = load(x, p &+ h)
-                var d = load(x, p &+ h &+ half)
-                inversePair(&a, &b, t1, q, q2)
-                inversePair(&c, &d, t2, q, q2)
-                inversePair(&a, &c, t0, q, q2)
-                inversePair(&b, &d, t0, q, q2)
-                store(a, x, p)
-                store(b, x, p &+ half)
-                store(c, x, p &+ h)
-                store(d, x, p &+ h &+ half)
-                p &+= 8
-            }
+        var p = 0
+        while p < distance {
+            var v = Eight(x + p, distance, AsTheyAre())
+            inverseTwoStages(&v, t, m, G.self)
+            inverseScaledPair(&v.a, &v.e, scale, t.top, m.q8, m, G.self)
+            inverseScaledPair(&v.b, &v.f, scale, t.top, m.q4, m, G.self)
+            inverseScaledPair(&v.c, &v.g, scale, t.top, m.q2, m, G.self)
+            inverseScaledPair(&v.d, &v.h, scale, t.top, m.q2, m, G.self)
+            v.store(x + p, distance)
+            p &+= 8
         }
     }
 
-    /// Distances 1, 2, 4 (and 8) on 32 residues at a time, inside registers.
-    @inline(__always) static func inverseTail(
-        _ x: UnsafeMutablePointer<UInt32>, _ n: Int, _ w: UnsafePointer<UInt32>, _ ws: UnsafePointer<UInt32>, _ eight: Bool,
-        _ tail: UnsafePointer<UInt32>, _ q: Lanes, _ q2: Lanes
+    /// Two stages on a block of `4·distance` residues.
+    @inline(__always) static func inverseQuarters<G: SumGrowth>(
+        _ x: UnsafeMutablePointer<UInt32>, _ distance: Int, _ t: Twiddle, _ t0: Twiddle, _ t1: Twiddle, _ m: Multiples,
+        _: G.Type
     ) {
         var p = 0
-        var t = tail
-        while p < n {
-            var a = load(x, p)
-            var b = load(x, p &+ 8)
-            var c = load(x, p &+ 16)
-            var d = load(x, p &+ 24)
-            deinterleave(&a, &b)
-            deinterleave(&c, &d)
-            inversePairs(&a, &b, Twiddle(load(t, 32), load(t, 40)), &c, &d, Twiddle(load(t, 80), load(t, 88)), q, q2)
-            exchangeNeighbours(&a, &b)
-            exchangeNeighbours(&c, &d)
-            inversePairs(&a, &b, Twiddle(load(t, 16), load(t, 24)), &c, &d, Twiddle(load(t, 64), load(t, 72)), q, q2)
-            exchangePairs(&a, &b)
-            exchangePairs(&c, &d)
-            inversePairs(&a, &b, Twiddle(load(t, 0), load(t, 8)), &c, &d, Twiddle(load(t, 48), load(t, 56)), q, q2)
-            exchangeHalves(&a, &b)
-            exchangeHalves(&c, &d)
-            if eight {
-                let k = (n &+ p) / 16
-                inversePairs(&a, &b, Twiddle(w[k], ws[k]), &c, &d, Twiddle(w[k &+ 1], ws[k &+ 1]), q, q2)
-            }
+        while p < distance {
+            var (a, b) = (load(x, p), load(x, p &+ distance))
+            var (c, d) = (load(x, p &+ 2 &* distance), load(x, p &+ 3 &* distance))
+            inversePair(&a, &b, t0, m.q2, m, G.self)
+            inversePair(&c, &d, t1, m.q2, m, G.self)
+            inversePair(&a, &c, t, m.q4, m, G.self)
+            inversePair(&b, &d, t, m.q2, m, G.self)
+            store(G.lazy ? reduceOnce(reduceOnce(a, m.q4), m.q2) : a, x, p)
+            store(G.lazy ? reduceOnce(b, m.q2) : b, x, p &+ distance)
+            store(c, x, p &+ 2 &* distance)
+            store(d, x, p &+ 3 &* distance)
+            p &+= 8
+        }
+    }
+
+    /// The last two stages.
+    @inline(__always) static func inverseLastQuarters<G: SumGrowth>(
+        _ x: UnsafeMutablePointer<UInt32>, _ distance: Int, _ t: Twiddle, _ t0: Twiddle, _ t1: Twiddle, _ scale: Twiddle,
+        _ m: Multiples, _: G.Type
+    ) {
+        var p = 0
+        while p < distance {
+            var (a, b) = (load(x, p), load(x, p &+ distance))
+            var (c, d) = (load(x, p &+ 2 &* distance), load(x, p &+ 3 &* distance))
+            inversePair(&a, &b, t0, m.q2, m, G.self)
+            inversePair(&c, &d, t1, m.q2, m, G.self)
+            inverseScaledPair(&a, &c, scale, t, m.q4, m, G.self)
+            inverseScaledPair(&b, &d, scale, t, m.q2, m, G.self)
             store(a, x, p)
-            store(b, x, p &+ 8)
-            store(c, x, p &+ 16)
-            store(d, x, p &+ 24)
-            p &+= 32
-            t += 96
+            store(b, x, p &+ distance)
+            store(c, x, p &+ 2 &* distance)
+            store(d, x, p &+ 3 &* distance)
+            p &+= 8
         }
     }
 

@@ -47,8 +47,11 @@ public struct BasisConverter<Word: ResidueWord>: Sendable {
         return out
     }
 
+    /// Residues that are converted before the next ones: with all that is in between they fit the first-level cache.
+    private static var piece: Int { 4096 / MemoryLayout<Word>.size / 2 }
+
     /// Number of scratch words that `convert` needs for rows of `n`.
-    public func scratchWords(_ n: Int) -> Int { (from.count + 1) * n }
+    public func scratchWords(_ n: Int) -> Int { (from.count + 1) * min(n, Self.piece) }
 
     /// Converts `n` residues of each modulus. Input row i starts at `input + i·inputStride`, reduced; output rows likewise,
     /// reduced.
@@ -56,15 +59,20 @@ public struct BasisConverter<Word: ResidueWord>: Sendable {
         _ input: UnsafePointer<Word>, inputStride: Int, _ output: UnsafeMutablePointer<Word>, outputStride: Int, n: Int,
         scratch: UnsafeMutablePointer<Word>
     ) {
-        for i in from.indices {
-            Word.scale(input + i * inputStride, scratch + i * n, n: n, by: weight[i].0, weight[i].1, from[i])
-        }
-        let quotient = scratch + from.count * n
-        Word.quotientRow(scratch, stride: n, count: from.count, shifts, fraction, quotient, n: n)
-        for k in to.indices {
-            columns[k].withUnsafeBufferPointer { column in
-                guard let base = column.baseAddress else { return }
-                Word.convertRow(scratch, stride: n, count: from.count + 1, base, output + k * outputStride, n: n, to[k])
+        let m = min(n, Self.piece)
+        let quotient = scratch + from.count * m
+        for start in stride(from: 0, to: n, by: m) {
+            for i in from.indices {
+                Word.scale(
+                    input + (i * inputStride + start), scratch + i * m, n: m, by: weight[i].0, weight[i].1, from[i])
+            }
+            Word.quotientRow(scratch, stride: m, count: from.count, shifts, fraction, quotient, n: m)
+            for k in to.indices {
+                columns[k].withUnsafeBufferPointer { column in
+                    guard let base = column.baseAddress else { return }
+                    Word.convertRow(
+                        scratch, stride: m, count: from.count + 1, base, output + (k * outputStride + start), n: m, to[k])
+                }
             }
         }
     }

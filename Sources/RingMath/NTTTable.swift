@@ -57,7 +57,7 @@ public final class NTTTable<Word: ResidueWord>: @unchecked Sendable {
         }
         let (ft, bt) = (storage + 4 * degree, storage + 8 * degree)
         var (fp, bp) = (ft, bt)
-        if Word.bitWidth == 32, degree >= 16 {
+        if Word.bitWidth == 32, degree >= 64 {
             Self.layTail(ft, f, fs, degree)
             Self.layTail(bt, b, bs, degree)
         } else if Word.bitWidth == 64, degree >= 16 {
@@ -77,19 +77,22 @@ public final class NTTTable<Word: ResidueWord>: @unchecked Sendable {
 
     deinit { storage.deallocate() }
 
-    /// Twiddles of the stages with distance 4, 2 and 1 for sixteen residues, in the order in which the lanes meet them.
+    /// Twiddles of the stages with distance 4, 2 and 1 for 64 residues that lie transposed, lane i of vector j for residue j of
+    /// the i-th eight: one vector for distance 4, two, four, each with its Shoup companions behind it; 112 words. A transform
+    /// reads them once from beginning to end, so they are kept few: those of three moduli stay in the second-level cache.
     private static func layTail(
         _ tail: UnsafeMutablePointer<Word>, _ w: UnsafeMutablePointer<Word>, _ ws: UnsafeMutablePointer<Word>, _ n: Int
     ) {
-        for g in 0..<(n / 16) {
-            let t = tail + 48 * g
-            for lane in 0..<8 {
-                let four = n / 8 + 2 * g + lane / 4
-                let two = n / 4 + 4 * g + [0, 0, 1, 1, 2, 2, 3, 3][lane]
-                let one = n / 2 + 8 * g + lane
-                (t[lane], t[8 + lane]) = (w[four], ws[four])
-                (t[16 + lane], t[24 + lane]) = (w[two], ws[two])
-                (t[32 + lane], t[40 + lane]) = (w[one], ws[one])
+        for g in 0..<(n / 64) {
+            var t = tail + 112 * g
+            for width in [1, 2, 4] {
+                for j in 0..<width {
+                    for lane in 0..<8 {
+                        let i = n / 8 * width + width * (8 * g + lane) + j
+                        (t[lane], t[8 + lane]) = (w[i], ws[i])
+                    }
+                    t += 16
+                }
             }
         }
     }

@@ -32,17 +32,25 @@ where Magnitude == Self, Stride == Int {
     static var tile: Int { get }
     /// Forward transform in place; input below 4q, output reduced (bfv.md 2.2).
     static func forward(_ row: UnsafeMutablePointer<Self>, _ table: NTTTable<Self>)
-    /// Inverse transform in place; input below 2q, output reduced.
-    static func inverse(_ row: UnsafeMutablePointer<Self>, _ table: NTTTable<Self>)
+    /// `liftCentered` to the table's modulus and its forward transform in one; `out` is not `x`.
+    static func forwardCentered(
+        _ x: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, from: Self, _ table: NTTTable<Self>)
+    /// `(values − x)·w` with x as `forwardCentered` makes it from `remainder`; values below 2q, output reduced. `out` is none
+    /// of the rows that are read.
+    static func subtractForwardCentered(
+        _ values: UnsafePointer<Self>, _ remainder: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, from: Self,
+        by w: Self, _ ws: Self, _ table: NTTTable<Self>)
+    /// Inverse transform; input below 2q, output reduced. `out` may be `x`.
+    static func inverse(_ x: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, _ table: NTTTable<Self>)
     /// Both key-switch sums of a row; see `Kernels32.keySwitchRow`.
     static func keySwitchRow(
         digits: UnsafePointer<Self>, digitStride: Int, key: UnsafePointer<Self>, keyStride: Int, polyStride: Int, count: Int,
-        permutation: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int,
+        places: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int,
         _ q: Modulus<Self>)
     /// One row of a column of the first dimension; see `Kernels32.innerProductRow`.
     static func innerProductRow(
         plaintexts: UnsafePointer<Self>, indices: UnsafePointer<Int32>, count: Int, selection: UnsafePointer<Self>,
-        selectionCount: Int, out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
+        selectionStride: Int, out0: UnsafeMutablePointer<Self>, out1: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
     /// One row of a sum of tensor products; see `Kernels32.tensorRow`.
     static func tensorRow(
         a: UnsafePointer<Self>, aStride: Int, aPoly: Int, b: UnsafePointer<Self>, bStride: Int, bPoly: Int, count: Int,
@@ -72,13 +80,18 @@ where Magnitude == Self, Stride == Int {
     /// Sum of reduced residues.
     static func add(
         _ x: UnsafePointer<Self>, _ y: UnsafePointer<Self>, _ out: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
-    /// `σ(a) + sum`: `out[i]` is entry `permutation[i]` of a plus entry i of the sum, reduced; see `Kernels32.addPermuted`.
+    /// `σ(a) + sum`, reduced, for the places that σ takes values to; see `Kernels32.addPermuted`.
     static func addPermuted(
-        _ a: UnsafePointer<Self>, _ sum: UnsafePointer<Self>, permutation: UnsafePointer<UInt32>,
+        _ a: UnsafePointer<Self>, _ sum: UnsafePointer<Self>, places: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<Self>, n: Int, _ q: Modulus<Self>)
 }
 
 extension ResidueWord {
+    /// Inverse transform in place.
+    @inlinable public static func inverse(_ row: UnsafeMutablePointer<Self>, _ table: NTTTable<Self>) {
+        inverse(UnsafePointer(row), row, table)
+    }
+
     /// Distance of rows that are read side by side: one cache line more than the row, since lines whose distance is a multiple
     /// of 4096 bytes compete for the same few places of the first-level cache.
     public static func rowStride(degree: Int) -> Int { degree + tile }

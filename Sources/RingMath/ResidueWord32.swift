@@ -17,33 +17,56 @@ extension UInt32: ResidueWord {
     }
 
     /// See `ResidueWord`.
-    public static func inverse(_ row: UnsafeMutablePointer<UInt32>, _ t: NTTTable<UInt32>) {
+    public static func forwardCentered(
+        _ x: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, from: UInt32, _ t: NTTTable<UInt32>
+    ) {
+        let call = useAVX2 ? RingKernelsAVX2.Kernels32.forwardCentered : RingKernels.Kernels32.forwardCentered
+        let q = t.modulus
+        call(x, out, t.degree, from, q.value, q.offset(from: from), q.one, t.forward, t.forwardShoup, t.forwardTail)
+    }
+
+    /// See `ResidueWord`.
+    public static func subtractForwardCentered(
+        _ values: UnsafePointer<UInt32>, _ remainder: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>,
+        from: UInt32, by w: UInt32, _ ws: UInt32, _ t: NTTTable<UInt32>
+    ) {
+        let call =
+            useAVX2 ? RingKernelsAVX2.Kernels32.subtractForwardCentered : RingKernels.Kernels32.subtractForwardCentered
+        let q = t.modulus
+        call(
+            values, remainder, out, t.degree, from, w, ws, q.value, q.offset(from: from), q.one, t.forward, t.forwardShoup,
+            t.forwardTail)
+    }
+
+    /// See `ResidueWord`.
+    public static func inverse(_ x: UnsafePointer<UInt32>, _ out: UnsafeMutablePointer<UInt32>, _ t: NTTTable<UInt32>) {
         if useAVX2 {
-            RingKernelsAVX2.Kernels32.inverse(row, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardTail)
+            RingKernelsAVX2.Kernels32.inverse(
+                x, out, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardTail)
         } else {
-            RingKernels.Kernels32.inverse(row, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardTail)
+            RingKernels.Kernels32.inverse(x, out, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardTail)
         }
     }
 
     /// See `ResidueWord`.
     public static func keySwitchRow(
         digits: UnsafePointer<UInt32>, digitStride: Int, key: UnsafePointer<UInt32>, keyStride: Int, polyStride: Int,
-        count: Int, permutation: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<UInt32>, out1: UnsafeMutablePointer<UInt32>,
+        count: Int, places: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<UInt32>, out1: UnsafeMutablePointer<UInt32>,
         n: Int, _ q: Modulus<UInt32>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels32.keySwitchRow : RingKernels.Kernels32.keySwitchRow
-        call(digits, digitStride, key, keyStride, polyStride, count, permutation, out0, out1, n, q.value, q.inverse)
+        call(digits, digitStride, key, keyStride, polyStride, count, places, out0, out1, n, q.value, q.inverse)
     }
 
     /// See `ResidueWord`.
     public static func innerProductRow(
         plaintexts: UnsafePointer<UInt32>, indices: UnsafePointer<Int32>, count: Int, selection: UnsafePointer<UInt32>,
-        selectionCount: Int, out0: UnsafeMutablePointer<UInt32>, out1: UnsafeMutablePointer<UInt32>, n: Int,
+        selectionStride: Int, out0: UnsafeMutablePointer<UInt32>, out1: UnsafeMutablePointer<UInt32>, n: Int,
         _ q: Modulus<UInt32>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels32.innerProductRow : RingKernels.Kernels32.innerProductRow
         call(
-            plaintexts, indices, count, selection, selectionCount, out0, out1, n, q.value, q.inverse, q.r, q.rShoup,
+            plaintexts, indices, count, selection, selectionStride, out0, out1, n, q.value, q.inverse, q.r, q.rShoup,
             q.productsPerSum)
     }
 
@@ -121,11 +144,11 @@ extension UInt32: ResidueWord {
 
     /// See `ResidueWord`.
     public static func addPermuted(
-        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, permutation: UnsafePointer<UInt32>,
+        _ a: UnsafePointer<UInt32>, _ sum: UnsafePointer<UInt32>, places: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt32>, n: Int, _ q: Modulus<UInt32>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels32.addPermuted : RingKernels.Kernels32.addPermuted
-        call(a, sum, permutation, out, n, q.value)
+        call(a, sum, places, out, n, q.value)
     }
 
     /// See `ResidueWord`.

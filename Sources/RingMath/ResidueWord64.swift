@@ -14,32 +14,55 @@ extension UInt64: ResidueWord {
     }
 
     /// See `ResidueWord`.
+    public static func forwardCentered(
+        _ x: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, from: UInt64, _ t: NTTTable<UInt64>
+    ) {
+        liftCentered(x, out, n: t.degree, from: from, t.modulus)
+        forward(out, t)
+    }
+
+    /// See `ResidueWord`.
     public static func inverse(_ row: UnsafeMutablePointer<UInt64>, _ t: NTTTable<UInt64>) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.inverse : RingKernels.Kernels64.inverse
         call(row, t.degree, t.modulus.value, t.backward, t.backwardShoup, t.backwardPacked, t.backwardTail)
     }
 
     /// See `ResidueWord`.
+    public static func inverse(_ x: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>, _ t: NTTTable<UInt64>) {
+        if x != UnsafePointer(out) { out.update(from: x, count: t.degree) }
+        inverse(out, t)
+    }
+
+    /// See `ResidueWord`.
+    public static func subtractForwardCentered(
+        _ values: UnsafePointer<UInt64>, _ remainder: UnsafePointer<UInt64>, _ out: UnsafeMutablePointer<UInt64>,
+        from: UInt64, by w: UInt64, _ ws: UInt64, _ t: NTTTable<UInt64>
+    ) {
+        forwardCentered(remainder, out, from: from, t)
+        subtractAndScale(values, out, out, n: t.degree, by: w, ws, t.modulus)
+    }
+
+    /// See `ResidueWord`.
     public static func keySwitchRow(
         digits: UnsafePointer<UInt64>, digitStride: Int, key: UnsafePointer<UInt64>, keyStride: Int, polyStride: Int,
-        count: Int, permutation: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>,
+        count: Int, places: UnsafePointer<UInt32>?, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>,
         n: Int, _ q: Modulus<UInt64>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.keySwitchRow : RingKernels.Kernels64.keySwitchRow
         call(
-            digits, digitStride, key, keyStride, polyStride, count, permutation, out0, out1, n, q.value, q.inverse, q.r,
+            digits, digitStride, key, keyStride, polyStride, count, places, out0, out1, n, q.value, q.inverse, q.r,
             q.rShoup)
     }
 
     /// See `ResidueWord`.
     public static func innerProductRow(
         plaintexts: UnsafePointer<UInt64>, indices: UnsafePointer<Int32>, count: Int, selection: UnsafePointer<UInt64>,
-        selectionCount: Int, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>, n: Int,
+        selectionStride: Int, out0: UnsafeMutablePointer<UInt64>, out1: UnsafeMutablePointer<UInt64>, n: Int,
         _ q: Modulus<UInt64>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.innerProductRow : RingKernels.Kernels64.innerProductRow
         call(
-            plaintexts, indices, count, selection, selectionCount, out0, out1, n, q.value, q.inverse, q.r, q.rShoup,
+            plaintexts, indices, count, selection, selectionStride, out0, out1, n, q.value, q.inverse, q.r, q.rShoup,
             q.productsPerSum)
     }
 
@@ -117,11 +140,11 @@ extension UInt64: ResidueWord {
 
     /// See `ResidueWord`.
     public static func addPermuted(
-        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, permutation: UnsafePointer<UInt32>,
+        _ a: UnsafePointer<UInt64>, _ sum: UnsafePointer<UInt64>, places: UnsafePointer<UInt32>,
         _ out: UnsafeMutablePointer<UInt64>, n: Int, _ q: Modulus<UInt64>
     ) {
         let call = useAVX2 ? RingKernelsAVX2.Kernels64.addPermuted : RingKernels.Kernels64.addPermuted
-        call(a, sum, permutation, out, n, q.value)
+        call(a, sum, places, out, n, q.value)
     }
 
     /// See `ResidueWord`.

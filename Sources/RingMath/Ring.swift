@@ -145,6 +145,17 @@ public final class Ring<Word: ResidueWord>: Sendable {
         }
     }
 
+    /// A permutation of `permutation(degree:element:)` in the form in which kernels take it, which go through rows in the order
+    /// in which they read: entry `8·b + k` is `8·d + l` if entry `8·b + l` goes to `8·d + k`. For degrees of 8 and more.
+    public static func places(_ permutation: [UInt32]) -> [UInt32] {
+        var places = [UInt32](repeating: 0, count: permutation.count)
+        for i in permutation.indices {
+            let from = permutation[i]
+            places[Int(from) & ~7 | i & 7] = UInt32(i & ~7) | from & 7
+        }
+        return places
+    }
+
     /// `X^power` on coefficients, any integer power (bfv.md 7.4).
     public func multiplyByMonomial(_ p: Polynomial<Word, Coefficient>, power: Int) -> Polynomial<Word, Coefficient> {
         var out = p

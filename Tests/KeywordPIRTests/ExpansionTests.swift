@@ -74,7 +74,7 @@ struct ExpansionCase: Sendable, CustomTestStringConvertible {
             for x in 0..<m {
                 let leaf =
                     x < shape.rows
-                    ? tiles(context, selection, row: x, of: shape.rows) : operand(context, selection, column: x - shape.rows)
+                    ? rows(context, selection, row: x, of: shape.rows) : operand(context, selection, column: x - shape.rows)
                 let plain = context.decrypt(leaf, key)
                 let isConstant = plain[0] == value(x, set) && plain.dropFirst().allSatisfy { $0 == 0 }
                 #expect(isConstant, "output \(x) of \(m), \(run)")
@@ -114,17 +114,17 @@ struct ExpansionCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A selection of the first dimension, put together from its tiles.
-    private func tiles<Word: ResidueWord>(
+    /// A selection of the first dimension, put together from its rows.
+    private func rows<Word: ResidueWord>(
         _ context: BFVContext<Word>, _ selection: SelectionBuffer<Word>, row: Int, of count: Int
     ) -> Ciphertext<Word> {
-        let (n, tile) = (context.degree, Word.tile)
+        let (n, stride) = (context.degree, Word.rowStride(degree: context.degree))
         return Ciphertext(
             (0..<2).map { p in
                 var out = Polynomial<Word, Evaluation>(rows: context.levels, degree: n)
                 for i in 0..<context.levels {
-                    let base = selection.first[0] + i * count * 2 * n
-                    for k in 0..<n { out[i, k] = base[((k / tile * count + row) * 2 + p) * tile + k % tile] }
+                    let base = selection.first[0] + ((i * count + row) * 2 + p) * stride
+                    for k in 0..<n { out[i, k] = base[k] }
                 }
                 return context.ring.inverse(out)
             })

@@ -12,7 +12,7 @@ struct KernelSet<Word: ResidueWord>: Sendable {
     typealias Out = UnsafeMutablePointer<Word>
     let forward: @Sendable (Out, NTTTable<Word>) -> Void
     let inverse: @Sendable (Out, NTTTable<Word>) -> Void
-    /// digits, digit stride, key, key stride, polynomial stride, count, permutation, outputs, n.
+    /// digits, digit stride, key, key stride, polynomial stride, count, places, outputs, n.
     let keySwitchRow: @Sendable (In, Int, In, Int, Int, Int, UnsafePointer<UInt32>?, Out, Out, Int, Modulus<Word>) -> Void
     /// plaintexts, indices, count, selection, selection count, outputs, n, products per reduction.
     let innerProductRow: @Sendable (In, UnsafePointer<Int32>, Int, In, Int, Out, Out, Int, Modulus<Word>, Int) -> Void
@@ -29,6 +29,12 @@ struct KernelSet<Word: ResidueWord>: Sendable {
     let convertRow: @Sendable (In, Int, Int, In, Out, Int, Modulus<Word>) -> Void
     let addPermuted: @Sendable (In, In, UnsafePointer<UInt32>, Out, Int, Modulus<Word>) -> Void
     let add: @Sendable (In, In, Out, Int, Modulus<Word>) -> Void
+    /// What only 32-bit words have as one kernel: source, output.
+    var inverseInto: (@Sendable (In, Out, NTTTable<Word>) -> Void)?
+    /// Source, output, its modulus.
+    var forwardCentered: (@Sendable (In, Out, Word, NTTTable<Word>) -> Void)?
+    /// Values, remainder, output, modulus of the remainder, factor and its companion.
+    var subtractForwardCentered: (@Sendable (In, In, Out, Word, Word, Word, NTTTable<Word>) -> Void)?
 }
 
 /// Widths whose kernels can be named.
@@ -70,7 +76,21 @@ extension UInt32: KernelWord {
             quotientRow: { RingKernels.Kernels32.quotientRow($0, $1, $2, $3, $4, $5, $6) },
             convertRow: { RingKernels.Kernels32.convertRow($0, $1, $2, $3, $4, $5, $6.value, $6.inverse, $6.one) },
             addPermuted: { RingKernels.Kernels32.addPermuted($0, $1, $2, $3, $4, $5.value) },
-            add: { RingKernels.Kernels32.add($0, $1, $2, $3, $4.value) })
+            add: { RingKernels.Kernels32.add($0, $1, $2, $3, $4.value) },
+            inverseInto: {
+                RingKernels.Kernels32.inverse(
+                    $0, $1, $2.degree, $2.modulus.value, $2.backward, $2.backwardShoup, $2.backwardTail)
+            },
+            forwardCentered: {
+                RingKernels.Kernels32.forwardCentered(
+                    $0, $1, $3.degree, $2, $3.modulus.value, $3.modulus.offset(from: $2), $3.modulus.one, $3.forward,
+                    $3.forwardShoup, $3.forwardTail)
+            },
+            subtractForwardCentered: {
+                RingKernels.Kernels32.subtractForwardCentered(
+                    $0, $1, $2, $6.degree, $3, $4, $5, $6.modulus.value, $6.modulus.offset(from: $3), $6.modulus.one,
+                    $6.forward, $6.forwardShoup, $6.forwardTail)
+            })
     }
 
     static var avx2: KernelSet<UInt32> {
@@ -100,7 +120,21 @@ extension UInt32: KernelWord {
             quotientRow: { RingKernelsAVX2.Kernels32.quotientRow($0, $1, $2, $3, $4, $5, $6) },
             convertRow: { RingKernelsAVX2.Kernels32.convertRow($0, $1, $2, $3, $4, $5, $6.value, $6.inverse, $6.one) },
             addPermuted: { RingKernelsAVX2.Kernels32.addPermuted($0, $1, $2, $3, $4, $5.value) },
-            add: { RingKernelsAVX2.Kernels32.add($0, $1, $2, $3, $4.value) })
+            add: { RingKernelsAVX2.Kernels32.add($0, $1, $2, $3, $4.value) },
+            inverseInto: {
+                RingKernelsAVX2.Kernels32.inverse(
+                    $0, $1, $2.degree, $2.modulus.value, $2.backward, $2.backwardShoup, $2.backwardTail)
+            },
+            forwardCentered: {
+                RingKernelsAVX2.Kernels32.forwardCentered(
+                    $0, $1, $3.degree, $2, $3.modulus.value, $3.modulus.offset(from: $2), $3.modulus.one, $3.forward,
+                    $3.forwardShoup, $3.forwardTail)
+            },
+            subtractForwardCentered: {
+                RingKernelsAVX2.Kernels32.subtractForwardCentered(
+                    $0, $1, $2, $6.degree, $3, $4, $5, $6.modulus.value, $6.modulus.offset(from: $3), $6.modulus.one,
+                    $6.forward, $6.forwardShoup, $6.forwardTail)
+            })
     }
 }
 

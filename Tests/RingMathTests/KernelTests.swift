@@ -49,7 +49,7 @@ struct KernelRun<Word: KernelWord> {
 
 @Suite struct KernelTests {
     static let seed = testSeed(ProcessInfo.processInfo.environment)
-    static let degrees = [16, 32, 64, 512, 4096, 8192]
+    static let degrees = [16, 64, 128, 256, 512, 1024, 2048, 4096, 8192]
 
     private func run<Word: KernelWord>(
         _ n: Int, _: Word.Type, fills: [Fill] = Fill.allCases, _ body: (inout KernelRun<Word>) throws -> Void
@@ -94,6 +94,10 @@ struct KernelRun<Word: KernelWord> {
             #expect(forward.allSatisfy { $0 < q }, "forward \(name)")
             #expect(transformed(forward) { kernels.inverse($0, table) } == lazy.map { $0 % q }, "inverse \(name)")
             let inverse = transformed(values) { kernels.inverse($0, table) }
+            if let inverseInto = kernels.inverseInto {
+                let into = transformed(lazy) { inverseInto(values, $0, table) }
+                #expect(into == reference, "inverse into another row \(name)")
+            }
             #expect(inverse == reference, "inverse of lazy values \(name)")
             #expect(transformed(inverse) { kernels.forward($0, table) } == values.map { $0 % q }, "forward \(name)")
         }
@@ -127,11 +131,12 @@ struct KernelRun<Word: KernelWord> {
         let prepared = key.map { run.modulus.factor($0) }
         let (first, second) = (expected(0), expected(1))
         let (modulus, empty, turn) = (run.modulus, run.zeros(), run.permutation())
+        let places = Ring<Word>.places(turn)
         run.eachBuild { name, kernels in
             var (out0, out1) = (empty, empty)
             kernels.keySwitchRow(digits, n, prepared, 2 * n, n, count, nil, &out0, &out1, n, modulus)
             #expect([out0, out1] == [first, second], "keySwitchRow \(name)")
-            kernels.keySwitchRow(digits, n, prepared, 2 * n, n, count, turn, &out0, &out1, n, modulus)
+            kernels.keySwitchRow(digits, n, prepared, 2 * n, n, count, places, &out0, &out1, n, modulus)
             #expect(out0 == turn.map { first[Int($0)] }, "keySwitchRow permuted \(name)")
             #expect(out1 == turn.map { second[Int($0)] }, "keySwitchRow permuted \(name)")
         }
@@ -150,7 +155,7 @@ struct KernelRun<Word: KernelWord> {
                 let (t, lane) = (i / tile, i % tile)
                 return (0..<count).reduce(Word(0)) { sum, a in
                     let x = plaintexts[(t * count + a) * tile + lane]
-                    let y = selection[((t * width + Int(indices[a])) * 2 + p) * tile + lane]
+                    let y = selection[(Int(indices[a]) * 2 + p) * n + i]
                     return Word((UInt128(sum) + UInt128(x) * UInt128(y)) % UInt128(q))
                 }
             }
@@ -161,7 +166,7 @@ struct KernelRun<Word: KernelWord> {
             for some in [count, 0] {
                 var (out0, out1) = (empty, empty)
                 kernels.innerProductRow(
-                    plaintexts, indices, some, selection, width, &out0, &out1, n, modulus, modulus.productsPerSum)
+                    plaintexts, indices, some, selection, n, &out0, &out1, n, modulus, modulus.productsPerSum)
                 #expect(out0 == (some == 0 ? empty : first), "innerProductRow \(name)")
                 #expect(out1 == (some == 0 ? empty : second), "innerProductRow \(name)")
             }
@@ -201,6 +206,7 @@ struct KernelRun<Word: KernelWord> {
         let (n, q, modulus) = (run.n, run.q, run.modulus)
         let (a, b) = (run.row(n, below: q), run.row(n, below: q))
         let permutation = run.permutation()
+        let places = Ring<Word>.places(permutation)
         let sum = (0..<n).map { modulus.add(a[$0], b[$0]) }
         let turned = (0..<n).map { modulus.add(a[Int(permutation[$0])], b[$0]) }
         let empty = run.zeros()
@@ -223,7 +229,7 @@ struct KernelRun<Word: KernelWord> {
         }
         run.eachBuild { name, kernels in
             var out = empty
-            kernels.addPermuted(a, b, permutation, &out, n, modulus)
+            kernels.addPermuted(a, b, places, &out, n, modulus)
             #expect(out == turned, "addPermuted \(name)")
             kernels.add(a, b, &out, n, modulus)
             #expect(out == sum, "add \(name)")
@@ -266,12 +272,24 @@ struct KernelRun<Word: KernelWord> {
             let expected = x.map { v in
                 v > from / 2 ? modulus.negate((from - v) % q) : v % q
             }
-            let empty = run.zeros()
+            let (empty, table) = (run.zeros(), run.table)
+            let values = run.row(n, below: 2 * q)
+            let w = run.row(1, below: q)[0]
+            let transform = transformed(expected) { Word.portable.forward($0, table) }
+            let divided = (0..<n).map { times(modulus.subtract(values[$0] % q, transform[$0]), w, mod: q) }
             run.eachBuild { name, kernels in
                 var out = empty
                 kernels.liftCentered(x, &out, n, from, modulus)
                 #expect(out.map { $0 % q } == expected, "liftCentered from \(from) \(name)")
                 #expect(out.allSatisfy { $0 < 2 * q }, "liftCentered from \(from) \(name)")
+                if let forwardCentered = kernels.forwardCentered {
+                    forwardCentered(x, &out, from, table)
+                    #expect(out == transform, "forwardCentered from \(from) \(name)")
+                }
+                if let subtractForwardCentered = kernels.subtractForwardCentered {
+                    subtractForwardCentered(values, x, &out, from, w, modulus.shoup(w), table)
+                    #expect(out == divided, "subtractForwardCentered from \(from) \(name)")
+                }
             }
         }
     }
@@ -286,8 +304,11 @@ struct KernelRun<Word: KernelWord> {
         let fractions = from.map { $0.value.dividingFullWidth((Word(1) << Word($0.bits - 1), 0)).quotient }
         let column = run.row(count, below: q)
         let prepared = column.map { modulus.factor($0) }
-        let converted = (0..<n).map { i in
-            (0..<count).reduce(Word(0)) { modulus.add($0, times(z[$1 * n + i], column[$1], mod: q)) }
+        // Sums of the first row, the first two and so on.
+        let converted = (1...count).map { some in
+            (0..<n).map { i in
+                (0..<some).reduce(Word(0)) { modulus.add($0, times(z[$1 * n + i], column[$1], mod: q)) }
+            }
         }
         // Σ z/s with 64 bits after the point, rounded down by less than `count` units.
         let sums = (0..<n).map { i in
@@ -297,8 +318,10 @@ struct KernelRun<Word: KernelWord> {
         let empty = run.zeros()
         run.eachBuild { name, kernels in
             var out = empty
-            kernels.convertRow(z, n, count, prepared, &out, n, modulus)
-            #expect(out == converted, "convertRow \(name)")
+            for some in 1...count {
+                kernels.convertRow(z, n, some, prepared, &out, n, modulus)
+                #expect(out == converted[some - 1], "convertRow of \(some) \(name)")
+            }
             kernels.quotientRow(z, n, count, shifts, fractions, &out, n)
             let near = zip(out, sums).allSatisfy { got, sum in
                 let whole = UInt128(got) << 64

@@ -75,7 +75,7 @@ extension BFVContext {
                     Word.keySwitchRow(
                         digits: base, digitStride: n, key: k + index * stride, keyStride: 2 * poly, polyStride: poly,
                         count: level,
-                        permutation: nil, out0: &first, out1: &second, n: n, m)
+                        places: nil, out0: &first, out1: &second, n: n, m)
                 }
             }
             sums[0].words.replaceSubrange((row * n)..<((row + 1) * n), with: first)

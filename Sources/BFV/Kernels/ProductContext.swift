@@ -97,15 +97,21 @@ public final class ProductContext<Word: ResidueWord>: Sendable {
 }
 
 extension ParameterSet {
-    /// Bits of the primes that ciphertext products work with beside the moduli: one fewer than such a prime may have.
-    var auxiliaryPrimeBits: Int { fits32Bits ? 29 : 60 }
+    /// Bits of the primes that ciphertext products work with beside the moduli: one fewer than such a prime may have, or two if
+    /// as many of those do, since transforms of primes below 2^28 reduce less.
+    var auxiliaryPrimeBits: Int {
+        if !fits32Bits { return 60 }
+        return auxiliaryPrimeCount(bits: 28) == auxiliaryPrimeCount(bits: 29) ? 28 : 29
+    }
 
     /// K: how many of those a sum of `ProductContext.maximumTerms` products takes.
-    public var auxiliaryPrimeCount: Int {
+    public var auxiliaryPrimeCount: Int { auxiliaryPrimeCount(bits: auxiliaryPrimeBits) }
+
+    private func auxiliaryPrimeCount(bits width: Int) -> Int {
         // |t·x/Q| of a sum of d products is below t·d·N·Q/2·(1 + slack); two more bits keep the conversion exact.
         let bits = coefficientModuli.prefix(ciphertextModuliCount).reduce(0) { $0 + floorLog2($1) + 1 }
         let terms = ceilLog2(ProductContext<UInt64>.maximumTerms)
         let need = bits + floorLog2(plaintextModulus) + 1 + ceilLog2(degree) + terms + 2
-        return (need + auxiliaryPrimeBits - 1) / auxiliaryPrimeBits
+        return (need + width - 1) / width
     }
 }

@@ -92,19 +92,19 @@ struct ColumnEvaluation<Word: ResidueWord> {
     /// `Σ_a U[a]·plaintext(a)` of columns that lie one after the other: L rows of values for both polynomials of each, into
     /// the operands of a query that multiplies, else (one column) where its result is scaled.
     ///
-    /// A few tiles of the selections are used for all columns before the next ones, since all selections of a large shard
+    /// A few residues of all selections are used for all columns before the next ones, since all selections of a large shard
     /// together are larger than the shard's column and than any cache. Several queries take turns at each piece of a column,
     /// which only the first of them has to fetch from memory.
     private func firstDimension(_ columns: ArraySlice<ShardLayout.Column>, table: Int, _ queries: [ColumnQuery<Word>]) {
-        let wordsPerResidue = 2 * shape.rows
-        let fitting = Self.selectionBytes / (wordsPerResidue * MemoryLayout<Word>.size * Word.tile)
+        let (rows, stride) = (2 * shape.rows, Word.rowStride(degree: n))
+        let fitting = Self.selectionBytes / (rows * MemoryLayout<Word>.size * Word.tile)
         // A power of two, so that groups divide the row.
         let group = min(n, Word.tile << max(floorLog2(UInt64(max(fitting, 1))), 0))
         for i in 0..<l {
-            for start in stride(from: 0, to: n, by: group) {
+            for start in Swift.stride(from: 0, to: n, by: group) {
                 for (number, column) in columns.enumerated() {
                     for query in queries {
-                        let selections = query.selection.first[table] + (i * n + start) * wordsPerResidue
+                        let selections = query.selection.first[table] + i * rows * stride + start
                         let isOperand = query.relinearization != nil
                         let poly = isOperand ? context.products?.polynomialStride ?? 0 : l * n
                         let place =
@@ -131,7 +131,8 @@ struct ColumnEvaluation<Word: ResidueWord> {
         column.rows.withUnsafeBufferPointer { indices in
             guard let indices = indices.baseAddress else { return }
             Word.innerProductRow(
-                plaintexts: words, indices: indices, count: present, selection: selections, selectionCount: shape.rows,
+                plaintexts: words, indices: indices, count: present, selection: selections,
+                selectionStride: Word.rowStride(degree: n),
                 out0: out0, out1: out1, n: count, moduli[row])
         }
     }
@@ -140,8 +141,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
     func lift(_ operand: UnsafeMutablePointer<Word>, _ products: ProductContext<Word>, _ work: ColumnWorkspace<Word>) {
         for p in 0..<2 {
             let place = operand + p * products.polynomialStride
-            work.scaled.update(from: place, count: l * n)
-            for i in 0..<l { Word.inverse(work.scaled + i * n, context.ring.tables[i]) }
+            for i in 0..<l { Word.inverse(place + i * n, work.scaled + i * n, context.ring.tables[i]) }
             products.lift(work.scaled, place, scratch: work.scratch)
         }
     }
@@ -160,8 +160,8 @@ struct ColumnEvaluation<Word: ResidueWord> {
         for j in 0..<l {
             for i in 0..<r {
                 let place = work.digits + (j * r + i) * n
-                Word.liftCentered(work.scaled + (2 * l + j) * n, place, n: n, from: moduli[j].value, moduli[i])
-                Word.forward(place, context.ring.tables[i])
+                Word.forwardCentered(
+                    work.scaled + (2 * l + j) * n, place, from: moduli[j].value, context.ring.tables[i])
             }
         }
         let stride = Word.rowStride(degree: n)
@@ -171,7 +171,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
                 Word.keySwitchRow(
                     digits: work.digits + i * n, digitStride: r * n, key: k + i * stride, keyStride: 2 * r * stride,
                     polyStride: r * stride,
-                    count: l, permutation: nil, out0: work.sum0 + i * n, out1: work.sum1 + i * n, n: n, moduli[i])
+                    count: l, places: nil, out0: work.sum0 + i * n, out1: work.sum1 + i * n, n: n, moduli[i])
             }
         }
         for (p, sum) in [work.sum0, work.sum1].enumerated() {

@@ -98,9 +98,9 @@ private final class Operations<Word: ResidueWord>: SingleOperations {
             let action = lookup.tables.actions[level.element]
         else { return false }
         prepared.words.withUnsafeBufferPointer { k in
-            action.values.withUnsafeBufferPointer { permutation in
-                guard let k = k.baseAddress, let permutation = permutation.baseAddress else { return }
-                expansion.turn(work.nodes[0], k, permutation)
+            action.places.withUnsafeBufferPointer { places in
+                guard let k = k.baseAddress, let places = places.baseAddress else { return }
+                expansion.turn(work.nodes[0], k, places)
             }
         }
         return true

@@ -70,12 +70,12 @@ private struct OperationTiming<Word: ResidueWord> {
             time {
                 Word.keySwitchRow(
                     digits: row, digitStride: n, key: row + 2 * n, keyStride: 2 * n, polyStride: n, count: l,
-                    permutation: action.values, out0: next[7], out1: next[8], n: n, m)
+                    places: action.places, out0: next[7], out1: next[8], n: n, m)
             } / size / Double(l)
-        action.values.withUnsafeBufferPointer { permutation in
-            guard let permutation = permutation.baseAddress else { return }
+        action.places.withUnsafeBufferPointer { places in
+            guard let places = places.baseAddress else { return }
             costs.addPermuted =
-                time { Word.addPermuted(row, next[1], permutation: permutation, next[2], n: n, m) } / size
+                time { Word.addPermuted(row, next[1], places: places, next[2], n: n, m) } / size
         }
         costs.split =
             time {
@@ -100,7 +100,7 @@ private struct OperationTiming<Word: ResidueWord> {
                 guard let indices = indices.baseAddress else { return 0 }
                 return time {
                     Word.innerProductRow(
-                        plaintexts: row, indices: indices, count: count, selection: row + terms * n, selectionCount: count,
+                        plaintexts: row, indices: indices, count: count, selection: row + terms * n, selectionStride: n,
                         out0: row + 4 * terms * n, out1: row + (4 * terms + 1) * n, n: n, m)
                 }
             }

@@ -19,8 +19,8 @@ final class Arena<Word: ResidueWord> {
         let bytes = capacity * MemoryLayout<Word>.stride
         let large = bytes >= Self.largePage
         let raw = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: large ? Self.largePage : 64)
-        // The selections are written a tile here and a tile there: with pages of 4 KiB each tile is on a page of its own.
-        // Where the system has no large pages this changes nothing.
+        // A little of each of many rows is read in turn: with pages of 4 KiB each is on a page of its own. Where the system has
+        // no large pages this changes nothing.
         if large { madvise(raw, bytes, MADV_HUGEPAGE) }
         base = raw.bindMemory(to: Word.self, capacity: capacity)
         base.initialize(repeating: 0, count: capacity)
@@ -72,17 +72,18 @@ final class ExpansionWorkspace<Word: ResidueWord> {
     }
 }
 
-/// The expanded query of one shard: selections of the first dimension as tiles, of the second as lifted operands.
+/// The expanded query of one shard: selections of the first dimension, and those of the second as lifted operands.
 final class SelectionBuffer<Word: ResidueWord> {
     private let arena: Arena<Word>
-    /// For each table: rows of the ciphertext moduli, each `N/tile · d_0 · 2 · tile` words.
+    /// For each table, for each of the ciphertext moduli: the rows of both polynomials of `d_0` selections,
+    /// `ResidueWord.rowStride` words apart.
     let first: [UnsafeMutablePointer<Word>]
     /// For each table: `d_1` operands of two polynomials of all rows (`polynomialStride`); empty if there is no second dimension.
     let second: [UnsafeMutablePointer<Word>]
 
     init(_ context: BFVContext<Word>, shape: ShardParameters, tables: Int, multiplies: Bool) {
         let n = context.degree
-        let one = context.levels * shape.rows * 2 * n
+        let one = context.levels * shape.rows * 2 * Word.rowStride(degree: n)
         let two = multiplies ? shape.columns * 2 * (context.products?.polynomialStride ?? 0) : 0
         arena = Arena(words: tables * (one + two))
         var firsts: [UnsafeMutablePointer<Word>] = []
