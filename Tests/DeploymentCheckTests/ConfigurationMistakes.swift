@@ -99,7 +99,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         Mistake("a quota below a phone's batch", .quotas, .warning) { try $0.add("tiers: { tier1: { burst: 100 } }") },
         Mistake("several tiers", .tiers, .warning, also: [.issuerKeys]) { try $0.add("tiers: { gold: {} }") },
         Mistake("a tier without a key", .issuerKeys) { try $0.add("tiers: { gold: {} }") },
-        Mistake("a folder of keys that is open to others", .issuerKeys, also: [.gatewayKeys]) {
+        Mistake("a folder of keys that is open to others", .issuerKeys, also: [.gatewayKeys, .fileModes]) {
             try $0.mode("var/keys", 0o755)
         },
         Mistake("a damaged issuer key", .issuerKeys, also: [.gatewayKeys]) {

@@ -104,10 +104,9 @@ public struct LiveCheck: Sendable {
     static func flaws(of url: HTTPURL, as text: String) -> [String] {
         var flaws: [String] = []
         if url.scheme != .https { flaws.append("http, where https is needed") }
-        let authority = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last?.prefix {
-            $0 != "/" && $0 != "?"
-        }
-        let afterHost = authority?.split(separator: "]").last ?? ""
+        // Also a port that is the scheme's own; an IPv6 address has colons too.
+        let authority = text.dropFirst(url.scheme.rawValue.count + 3).prefix { $0 != "/" && $0 != "?" }
+        let afterHost = authority[(authority.lastIndex(of: "]") ?? authority.startIndex)...]
         if url.port != url.scheme.defaultPort || afterHost.contains(":") { flaws.append("it has a port") }
         if url.path != "/" || url.query != nil {
             flaws.append("it has a path, which systems from 26.4 do not take")
