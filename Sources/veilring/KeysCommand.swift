@@ -40,7 +40,7 @@ struct KeysCommand: Command {
         let folder = try IssuerKeyFolder(configuration.access)
         let now = Int64(time(nil))
         if arguments.has("--gateway") {
-            try gateway(action, ServeCommand.gatewayKeys(configuration), now, isJSON: arguments.has("--json"), output)
+            try gateway(action, GatewayKeyFolder(configuration), now, isJSON: arguments.has("--json"), output)
             return .done
         }
         switch action {

@@ -6,7 +6,6 @@ import Glibc
 import HTTPCore
 import HTTPServer
 import LookupService
-import ObliviousHTTP
 import StateStore
 
 /// Serves the data that `build` published.
@@ -83,29 +82,10 @@ struct ServeCommand: Command {
 
     /// The gateway of a deployment; nil if it is switched off.
     static func gateway(_ configuration: VeilringConfiguration) throws -> ObliviousGateway? {
-        let settings = configuration.gateway
-        guard settings.serve else { return nil }
-        var rules = GatewayRules()
-        let names: [String: HPKEAEAD] = [
-            "aes-128-gcm": .aes128GCM, "aes-256-gcm": .aes256GCM, "chacha20-poly1305": .chaCha20Poly1305,
-        ]
-        rules.aeads = settings.aeads.compactMap { names[$0] }
-        rules.paddingMultiple = settings.paddingBytes
-        rules.isChunked = settings.chunked
-        (rules.path, rules.keysPath) = (settings.path, settings.keysPath)
-        let hosts = configuration.hosts?.names ?? []
+        guard configuration.gateway.serve else { return nil }
         return try ObliviousGateway(
-            folder: gatewayKeys(configuration), rules: rules, targets: GatewayTargets(secure: hosts))
-    }
-
-    /// The gateway's keys, beside the issuer's.
-    static func gatewayKeys(_ configuration: VeilringConfiguration) -> GatewayKeyFolder {
-        let settings = configuration.gateway
-        return GatewayKeyFolder(
-            path: configuration.access.tokens.keys,
-            rules: GatewayRotationRules(
-                listMaxAge: Int64(settings.keyMaxAgeSeconds), period: Int64(max(1, settings.rotationDays)) * 86_400),
-            isScheduled: settings.rotationDays > 0)
+            folder: GatewayKeyFolder(configuration), rules: GatewayRules(configuration.gateway),
+            targets: GatewayTargets(secure: configuration.hosts?.names ?? []))
     }
 
     /// The key store of a deployment: `<data>/state/keys.sqlite`.

@@ -196,7 +196,7 @@ extension ConfigurationCheck {
                 .gateway, "switched off: phones from the store come through the relay only",
                 mend: "remove `gateway.serve`, or look at the other gateway by `veilring check --gateway …`")
         }
-        let aeads = settings.aeads.compactMap { HPKEAEAD(configurationName: $0) }
+        let aeads = GatewayRules(settings).aeads
         if aeads.contains(.aes128GCM) {
             report.ok(.gateway, "on, with \(settings.aeads.joined(separator: ", "))")
         } else {
@@ -204,13 +204,8 @@ extension ConfigurationCheck {
                 .gateway, "AES-128-GCM is not offered, and nobody has said which of them phones use",
                 mend: "remove `gateway.aeads`: all three are offered then")
         }
-        let folder = GatewayKeyFolder(
-            path: configuration.access.tokens.keys,
-            rules: GatewayRotationRules(
-                listMaxAge: Int64(settings.keyMaxAgeSeconds), period: Int64(max(1, settings.rotationDays)) * Self.day),
-            isScheduled: settings.rotationDays > 0)
         do throws(IssuerKeyError) {
-            let keys = try folder.published(aeads: aeads, at: now)
+            let keys = try GatewayKeyFolder(configuration).published(aeads: aeads, at: now)
             guard let first = keys.first else {
                 return report.warn(
                     .gatewayKeys, "\(configuration.access.tokens.keys) has none yet",
@@ -220,18 +215,6 @@ extension ConfigurationCheck {
         } catch {
             report.fail(
                 .gatewayKeys, "\(error)", mend: "restore the folder from a copy, or remove the file: a new key is made then")
-        }
-    }
-}
-
-extension HPKEAEAD {
-    /// An AEAD by its name in the configuration.
-    init?(configurationName name: String) {
-        switch name {
-        case "aes-128-gcm": self = .aes128GCM
-        case "aes-256-gcm": self = .aes256GCM
-        case "chacha20-poly1305": self = .chaCha20Poly1305
-        default: return nil
         }
     }
 }
