@@ -26,9 +26,11 @@ let package = Package(
 
         // Ground floor.
         // The hot loops, one source (Sources/RingKernelsAVX2 is a symlink to Sources/RingKernels), two instruction sets.
-        .target(name: "RingKernels", swiftSettings: [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))]),
         .target(
-            name: "RingKernelsAVX2",
+            name: "RingKernels", dependencies: ["CProcessor"],
+            swiftSettings: [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))]),
+        .target(
+            name: "RingKernelsAVX2", dependencies: ["CProcessor"],
             swiftSettings: [
                 .unsafeFlags(["-Ounchecked"], .when(configuration: .release)), .unsafeFlags(["-Xcc", "-mavx2"]),
                 .define("RING_KERNELS_AVX2"),

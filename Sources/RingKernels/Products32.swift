@@ -1,6 +1,8 @@
 // Row operations on 32-bit residues: key-switch sums, plaintext sums, tensor sums, lifting and rounding division.
 // Sums of products are kept in 64 bits and reduced once (Montgomery with R = 2^32).
 
+import CProcessor
+
 extension Kernels32 {
     /// `a·R^-1 mod q` in (0, q + a/2^32) for sums of even and of odd lanes: Montgomery's reduction without the last
     /// subtraction. The lower halves cancel, so only the upper ones are subtracted.
@@ -85,6 +87,10 @@ extension Kernels32 {
         }
     }
 
+    /// How many words ahead a plaintext is asked for: as many lines as a core waits for at once. The pieces of a column are
+    /// too short, and their pages too small, for the processor to do it as well by itself.
+    static var prefetchDistance: Int { 16 &* 24 }
+
     /// One column of the first dimension, one row: sums over `count` plaintexts for both polynomials of the selection.
     ///
     /// - `plaintexts`: tiles of 16 residues; tile t of the a-th plaintext present starts at `(t·count + a)·16`.
@@ -113,6 +119,7 @@ extension Kernels32 {
                 for a in start..<end {
                     let u = selection + (Int(indices[a]) &* 2 &* selectionStride &+ i)
                     let v = u + selectionStride
+                    cprocessor_prefetch(p + prefetchDistance)
                     let x = load(p, 0)
                     let y = load(p, 8)
                     let (xe, xo, ye, yo) = (even(x), odd(x), even(y), odd(y))

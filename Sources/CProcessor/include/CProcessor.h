@@ -1,5 +1,8 @@
-// What the processor can do: asked once at start to choose the kernels.
+// What the processor can do: asked once at start to choose the kernels; and a hint that Swift has no word for.
 #pragma once
 
 /// 1 if this processor and its operating system can run AVX2 code, else 0.
 int cprocessor_has_avx2(void);
+
+/// Asks for the cache line at `address`, which will be read soon. Never fails, wherever that is.
+static inline __attribute__((always_inline)) void cprocessor_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }

@@ -87,7 +87,7 @@ struct ColumnEvaluation<Word: ResidueWord> {
     }
 
     /// Bytes of selections that one pass over the columns keeps at hand: a part of the second-level cache.
-    private static var selectionBytes: Int { 128 << 10 }
+    private static var selectionBytes: Int { 64 << 10 }
 
     /// `Σ_a U[a]·plaintext(a)` of columns that lie one after the other: L rows of values for both polynomials of each, into
     /// the operands of a query that multiplies, else (one column) where its result is scaled.
