@@ -2,8 +2,8 @@
 
 import COpenSSL
 
-/// The two steps of HKDF-SHA-256.
-public enum HKDFSHA256 {
+/// The two steps of HKDF-SHA-256, as often as wanted: to prepare the digest takes longer than to use it. Erased when it goes.
+public struct HKDFSHA256: ~Copyable {
     /// Bytes of a pseudorandom key.
     public static let keyLength = 32
     /// Most bytes that one key can be expanded to.
@@ -28,15 +28,23 @@ public enum HKDFSHA256 {
         }()
     }
 
+    private let context: OpaquePointer
+
+    /// Throws `CryptographyError.libraryFailure`.
+    public init() throws(CryptographyError) {
+        guard let context = EVP_MAC_CTX_dup(Template.hmac.context) else { throw .libraryFailure("EVP_MAC_CTX_dup") }
+        self.context = context
+    }
+
+    deinit { EVP_MAC_CTX_free(context) }
+
     /// HKDF-Extract(salt, prefix ‖ secret): a pseudorandom key of 32 bytes. The prefix is for protocols that label their
     /// secrets.
     ///
     /// Throws `CryptographyError.libraryFailure`.
-    public static func extract(salt: SecretBytes, prefix: [UInt8] = [], secret: SecretBytes) throws(CryptographyError)
-        -> SecretBytes
-    {
+    public func extract(salt: SecretBytes, prefix: [UInt8] = [], secret: SecretBytes) throws(CryptographyError) -> SecretBytes {
         try withHMAC(key: salt) { context, isDone in
-            SecretBytes(count: keyLength) { out in
+            SecretBytes(count: Self.keyLength) { out in
                 var length = 0
                 isDone =
                     EVP_MAC_update(context, prefix, prefix.count) == 1
@@ -49,19 +57,21 @@ public enum HKDFSHA256 {
     /// HKDF-Expand(key, info, count).
     ///
     /// Throws `CryptographyError.badLength` for more than `longestOutput` bytes, `.libraryFailure`.
-    public static func expand(_ key: SecretBytes, info: [UInt8], count: Int) throws(CryptographyError) -> SecretBytes {
-        guard (0...longestOutput).contains(count) else { throw .badLength(expected: longestOutput, got: count) }
+    public func expand(_ key: SecretBytes, info: [UInt8], count: Int) throws(CryptographyError) -> SecretBytes {
+        guard (0...Self.longestOutput).contains(count) else {
+            throw .badLength(expected: Self.longestOutput, got: count)
+        }
         return try withHMAC(key: key) { context, isDone in
             SecretBytes(count: count) { out in
                 // Whole blocks go through here, so that the last one may be cut.
-                let block = SecretBytes(count: keyLength) { block in
+                let block = SecretBytes(count: Self.keyLength) { block in
                     var written = 0
                     var counter: UInt8 = 0
                     isDone = true
                     while written < count, isDone {
                         counter += 1
-                        isDone = next(block, counter, info, context)
-                        let part = min(keyLength, count - written)
+                        isDone = Self.next(block, counter, info, context)
+                        let part = min(Self.keyLength, count - written)
                         out[written..<(written + part)].copyBytes(from: block[..<part])
                         written += part
                     }
@@ -84,11 +94,9 @@ public enum HKDFSHA256 {
             && EVP_MAC_final(context, block.baseAddress, &length, block.count) == 1 && length == block.count
     }
 
-    private static func withHMAC(key: SecretBytes, _ body: (OpaquePointer, inout Bool) -> SecretBytes) throws(CryptographyError)
+    private func withHMAC(key: SecretBytes, _ body: (OpaquePointer, inout Bool) -> SecretBytes) throws(CryptographyError)
         -> SecretBytes
     {
-        guard let context = EVP_MAC_CTX_dup(Template.hmac.context) else { throw .libraryFailure("EVP_MAC_CTX_dup") }
-        defer { EVP_MAC_CTX_free(context) }
         var isDone = false
         // An empty key has an address too: without one, the library would go on with the key before.
         let isReady = key.withBytes { EVP_MAC_init(context, $0.baseAddress, $0.count, nil) } == 1

@@ -13,6 +13,16 @@ public func secureRandomBytes(_ count: Int) throws -> [UInt8] {
     return out
 }
 
+/// Random bytes from the operating system itself: for a nonce, where libcrypto's generator takes longer than what is done with it.
+public func systemRandomBytes(_ count: Int) -> [UInt8] {
+    var generator = SystemRandomNumberGenerator()
+    var out: [UInt8] = []
+    out.reserveCapacity(count + 8)
+    while out.count < count { withUnsafeBytes(of: generator.next()) { out.append(contentsOf: $0) } }
+    out.removeLast(out.count - count)
+    return out
+}
+
 /// The infinite byte stream of a 32-byte seed: requests of 4096 bytes, one after the other (bfv.md 4.2).
 public struct SeedStream: ~Copyable {
     /// Bytes of a request.

@@ -1,6 +1,7 @@
 // Diffie-Hellman on Curve25519 (RFC 7748), by libcrypto.
 
 import COpenSSL
+import Synchronization
 
 /// A private key with its public key. Copies share one key object of libcrypto, which erases it when the last copy goes.
 public struct X25519PrivateKey: Sendable {
@@ -27,6 +28,38 @@ public struct X25519PrivateKey: Sendable {
         deinit {
             EVP_PKEY_CTX_free(agreement)
             EVP_PKEY_free(key)
+        }
+    }
+
+    /// Objects for public keys that were used before: other bytes in one of them take a quarter of the time of another object,
+    /// for which the library goes through the names of all algorithms.
+    private enum PublicKeys {
+        private struct Kept: @unchecked Sendable {
+            var keys: [OpaquePointer] = []
+        }
+
+        private static let kept = Mutex(Kept())
+        /// As many as threads will use at a time.
+        private static let most = 64
+
+        static func take(_ bytes: [UInt8]) -> OpaquePointer? {
+            guard let key = kept.withLock({ $0.keys.popLast() }) else {
+                return EVP_PKEY_new_raw_public_key_ex(nil, "X25519", nil, bytes, bytes.count)
+            }
+            guard EVP_PKEY_set1_encoded_public_key(key, bytes, bytes.count) == 1 else {
+                EVP_PKEY_free(key)
+                return nil
+            }
+            return key
+        }
+
+        static func giveBack(_ key: OpaquePointer) {
+            let isKept = kept.withLock { kept in
+                guard kept.keys.count < most else { return false }
+                kept.keys.append(key)
+                return true
+            }
+            if !isKept { EVP_PKEY_free(key) }
         }
     }
 
@@ -91,10 +124,9 @@ public struct X25519PrivateKey: Sendable {
         let bytes = Array(publicKey)
         guard bytes.count == Self.length else { throw .badLength(expected: Self.length, got: bytes.count) }
         defer { ERR_clear_error() }
-        guard let peer = EVP_PKEY_new_raw_public_key_ex(nil, "X25519", nil, bytes, bytes.count) else {
-            throw .libraryFailure("EVP_PKEY_new_raw_public_key_ex")
-        }
-        defer { EVP_PKEY_free(peer) }
+        guard let peer = PublicKeys.take(bytes) else { throw .libraryFailure("EVP_PKEY_set1_encoded_public_key") }
+        // Given back when the context has forgotten it.
+        defer { PublicKeys.giveBack(peer) }
         guard let template = handle.agreement, let context = EVP_PKEY_CTX_dup(template) else {
             throw .libraryFailure("EVP_PKEY_CTX_dup")
         }

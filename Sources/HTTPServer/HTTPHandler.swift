@@ -9,8 +9,9 @@ public protocol HTTPHandler: Sendable {
     /// body), or accept a body of at most some bytes; a request without body then goes on with an empty one.
     func begin(_ head: HTTPRequestHead) -> HTTPAdmission
 
-    /// Called with the complete request. The answer is given later, from any thread, through `reply`, once.
-    func handle(_ request: HTTPRequest, reply: HTTPReply)
+    /// Called with the complete request, which nobody else keeps: its body may be changed in place. The answer is given later, from
+    /// any thread, through `reply`, once.
+    func handle(_ request: consuming HTTPRequest, reply: HTTPReply)
 }
 
 /// The decision about a head.

@@ -28,8 +28,9 @@ public final class LookupService: HTTPHandler {
     let registrars: WorkPool
     /// Signs blindly.
     let signers: WorkPool
-    /// Opens encapsulated requests.
+    /// Opens encapsulated requests, as far as that is not done where they arrive.
     let openers: WorkPool
+    let openingShare = OpeningShare()
     /// The answer of `GET /config`, made once for each snapshot.
     let publicConfig = PublicConfigCache()
     let deadlines = Deadlines()
@@ -148,21 +149,24 @@ public final class LookupService: HTTPHandler {
     private static let bodyBeforeSignature = 64 << 10
 
     /// Answers a complete request.
-    public func handle(_ request: HTTPRequest, reply: HTTPReply) {
+    public func handle(_ request: consuming HTTPRequest, reply: HTTPReply) {
+        var request = request
+        let received = request.body.count
         let isSealed = gateway != nil && request.method == "POST" && name(ofPath: request.path) == .gateway
-        let call = ServiceCall(request: request, keepingBody: !isSealed, reply: reply, service: self)
+        let sealed = isSealed ? SealedBody(taking: &request.body) : nil
+        let call = ServiceCall(request: request, received: received, reply: reply, service: self)
         do throws(ServiceFailure) {
             let route = try route(of: request.head)
             let limit = try bodyLimit(of: route)
             guard methods(of: route, path: request.path).contains(request.method) else { throw .methodNotAllowed }
-            if request.body.count > limit { throw .bodyTooLarge }
+            if received > limit { throw .bodyTooLarge }
             switch route.credential(method: request.method) {
             case .none:
-                guard route == .gateway, request.method == "POST", let gateway else {
+                guard let sealed, let gateway else {
                     return call.answer(try publicAnswer(route, request.head))
                 }
                 let form = try checkGatewayHead(request.head)
-                takeEncapsulated(call, SealedBody(request.body), in: form, by: gateway)
+                takeEncapsulated(call, sealed, in: form, by: gateway)
             case .userToken:
                 guard let privacyPass else { throw .notFound }
                 let credential = try Self.userCredential(request.fields)

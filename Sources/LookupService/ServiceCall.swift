@@ -16,11 +16,9 @@ final class ServiceCall: Sendable {
     /// The token that pays for it, and whether it is spent already.
     private let payment = Mutex<(token: RedeemableToken, isSpent: Bool)?>(nil)
 
-    /// - Parameter keepingBody: false where somebody else holds the body, who wants to be the only one.
-    init(request: HTTPRequest, keepingBody: Bool = true, reply: HTTPReply, service: LookupService) {
-        received = request.body.count
-        var request = request
-        if !keepingBody { request.body = [] }
+    /// - Parameter received: bytes of the body, which may be elsewhere by now.
+    init(request: HTTPRequest, received: Int, reply: HTTPReply, service: LookupService) {
+        self.received = received
         self.request = request
         self.reply = reply
         self.service = service

@@ -35,7 +35,7 @@ extension BinaryRequest {
     ///
     /// Throws `BinaryHTTPError`; its offset is a place in what would have been written.
     public func encoded(_ encoding: BinaryEncoding = BinaryEncoding()) throws(BinaryHTTPError) -> [UInt8] {
-        var writer = BinaryWriter(encoding, room: content.count)
+        var writer = BinaryWriter(encoding, behind: 0, room: content.count)
         writer.framing(isResponse: false)
         for (part, text) in [
             (ControlPart.method, method), (.scheme, scheme), (.authority, authority), (.path, path),
@@ -47,11 +47,13 @@ extension BinaryRequest {
 }
 
 extension BinaryResponse {
-    /// The message in bytes.
+    /// The message in bytes, behind as many zeros as are asked for, and with room for what will be appended.
     ///
     /// Throws `BinaryHTTPError`; its offset is a place in what would have been written.
-    public func encoded(_ encoding: BinaryEncoding = BinaryEncoding()) throws(BinaryHTTPError) -> [UInt8] {
-        var writer = BinaryWriter(encoding, room: content.count)
+    public func encoded(
+        _ encoding: BinaryEncoding = BinaryEncoding(), behind zeros: Int = 0, before room: Int = 0
+    ) throws(BinaryHTTPError) -> [UInt8] {
+        var writer = BinaryWriter(encoding, behind: zeros, room: content.count + room)
         writer.framing(isResponse: true)
         for response in informational {
             try writer.status(response.status, in: 100...199)
@@ -66,20 +68,27 @@ extension BinaryResponse {
 private struct BinaryWriter {
     private let encoding: BinaryEncoding
     private var rules: BinaryFieldRules
-    private var bytes: [UInt8] = []
+    private var bytes: [UInt8]
+    /// Bytes before the message.
+    private let start: Int
 
-    init(_ encoding: BinaryEncoding, room: Int) {
+    init(_ encoding: BinaryEncoding, behind zeros: Int, room: Int) {
         self.encoding = encoding
         var limits = BinaryHTTPLimits()
         limits.fieldCount = .max
         limits.fieldBytes = .max
         limits.isStrict = true
         rules = BinaryFieldRules(limits)
-        bytes.reserveCapacity(room + 1024)
+        start = zeros
+        bytes = []
+        bytes.reserveCapacity(zeros + room + encoding.paddingMultiple + 1024)
+        bytes.append(contentsOf: repeatElement(0, count: zeros))
     }
 
+    private var offset: Int { bytes.count - start }
+
     private func failure(_ reason: BinaryHTTPError.Reason) -> BinaryHTTPError {
-        BinaryHTTPError(reason: reason, offset: bytes.count)
+        BinaryHTTPError(reason: reason, offset: offset)
     }
 
     private mutating func append(_ part: ArraySlice<UInt8>) {
@@ -116,7 +125,7 @@ private struct BinaryWriter {
             guard let name = field.name.textBytes, let value = field.value.textBytes else {
                 throw failure(.notBytes)
             }
-            _ = try rules.admit(name: name[...], value: value[...], in: section, at: bytes.count + lines.count)
+            try rules.check(name: name[...], value: value[...], in: section, at: offset + lines.count)
             for part in [name, value] {
                 VariableLengthInteger.append(part.count, to: &lines)
                 lines += part
@@ -148,7 +157,7 @@ private struct BinaryWriter {
         if parts > 0 { section(header) }
         if parts > 1 { self.content(content) }
         if parts > 2 { section(trailer) }
-        let excess = bytes.count % encoding.paddingMultiple
+        let excess = offset % encoding.paddingMultiple
         if excess > 0 { bytes += repeatElement(0, count: encoding.paddingMultiple - excess) }
         return bytes
     }

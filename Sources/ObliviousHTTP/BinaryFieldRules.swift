@@ -19,6 +19,14 @@ struct BinaryFieldRules: Sendable {
     mutating func admit(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>, in section: Section, at offset: Int)
         throws(BinaryHTTPError) -> BinaryField
     {
+        BinaryField(try check(name: name, value: value, in: section, at: offset), String(byteText: value))
+    }
+
+    /// The name in lower case of a field that is allowed after those before it.
+    @discardableResult
+    mutating func check(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>, in section: Section, at offset: Int)
+        throws(BinaryHTTPError) -> String
+    {
         func fail(_ reason: BinaryHTTPError.Reason) -> BinaryHTTPError { BinaryHTTPError(reason: reason, offset: offset) }
         count += 1
         guard count <= limits.fieldCount else { throw fail(.tooManyFields) }
@@ -34,22 +42,22 @@ struct BinaryFieldRules: Sendable {
             name = name.map { isUpperCase($0) ? $0 | 0x20 : $0 }[...]
         }
         guard value.allSatisfy(isValueByte), !isBlank(value.first), !isBlank(value.last) else { throw fail(.badFieldValue) }
-        let field = BinaryField(String(byteText: name), String(byteText: value))
-        switch field.name {
+        let text = String(byteText: name)
+        switch text {
         case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade": throw fail(.connectionField)
         case "te":
             guard section != .trailer else { throw fail(.fieldInTrailers) }
-            guard field.value.lowercased() == "trailers" else { throw fail(.connectionField) }
+            guard String(byteText: value).lowercased() == "trailers" else { throw fail(.connectionField) }
         case "authorization", "host", "content-length", "user-identifier":
             guard section != .trailer else { throw fail(.fieldInTrailers) }
-            guard seen.insert(field.name).inserted else { throw fail(.repeatedField) }
-            if field.name == "content-length" {
+            guard seen.insert(text).inserted else { throw fail(.repeatedField) }
+            if text == "content-length" {
                 guard section == .header, let length = Self.number(value) else { throw fail(.badContentLength) }
                 contentLength = (length, offset)
             }
         default: break
         }
-        return field
+        return text
     }
 
     /// Forgets which fields were seen: an informational response is over.

@@ -76,8 +76,7 @@ public struct ChunkedRequestOpener: Sendable {
     public func responseSealer() throws(EncapsulationError) -> ChunkedResponseSealer {
         guard let secret = try exchangeSecret() else { throw failure ?? .malformed }
         do {
-            let nonce = try secret.freshNonce()
-            return try ChunkedResponseSealer(secret, responseNonce: nonce)
+            return try ChunkedResponseSealer(secret, responseNonce: secret.freshNonce())
         } catch {
             throw .cannotOpen
         }

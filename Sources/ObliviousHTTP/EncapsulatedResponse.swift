@@ -17,19 +17,14 @@ struct ResponseSecret: Sendable {
     /// Key and nonce of the answer with this response nonce.
     func key(responseNonce: some Collection<UInt8>) throws(CryptographyError) -> (key: AEADKey, nonce: [UInt8]) {
         let salt = SecretBytes(copying: encapsulatedKey + responseNonce)
-        let pseudorandomKey = try HKDFSHA256.extract(salt: salt, secret: secret)
-        let key = try HKDFSHA256.expand(pseudorandomKey, info: Array("key".utf8), count: aead.algorithm.keyLength)
-        let nonce = try HKDFSHA256.expand(pseudorandomKey, info: Array("nonce".utf8), count: AEADAlgorithm.nonceLength)
+        let hkdf = try HKDFSHA256()
+        let pseudorandomKey = try hkdf.extract(salt: salt, secret: secret)
+        let key = try hkdf.expand(pseudorandomKey, info: Array("key".utf8), count: aead.algorithm.keyLength)
+        let nonce = try hkdf.expand(pseudorandomKey, info: Array("nonce".utf8), count: AEADAlgorithm.nonceLength)
         return (try AEADKey(aead.algorithm, key: key), nonce.exposed)
     }
 
-    func freshNonce() throws(CryptographyError) -> [UInt8] {
-        do {
-            return try secureRandomBytes(aead.responseNonceLength)
-        } catch {
-            throw .libraryFailure("RAND_bytes")
-        }
-    }
+    func freshNonce() -> [UInt8] { systemRandomBytes(aead.responseNonceLength) }
 }
 
 /// Seals the answer to one opened request.
@@ -46,6 +41,20 @@ public struct ResponseSealer: Sendable {
     /// Throws `CryptographyError`: the answer is 500 then.
     public func seal(_ plaintext: some Collection<UInt8>) throws(CryptographyError) -> [UInt8] {
         try seal(plaintext, responseNonce: secret.freshNonce())
+    }
+
+    /// Bytes of the nonce at an encapsulated response's beginning.
+    public var nonceLength: Int { secret.aead.responseNonceLength }
+
+    /// The same in place: `buffer` holds `nonceLength` bytes of any kind and the Binary HTTP response behind them.
+    ///
+    /// Throws `CryptographyError`: the answer is 500 then.
+    public func seal(inPlace buffer: inout [UInt8]) throws(CryptographyError) {
+        guard buffer.count >= nonceLength else { throw .badLength(expected: nonceLength, got: buffer.count) }
+        let fresh = secret.freshNonce()
+        let (key, nonce) = try secret.key(responseNonce: fresh)
+        buffer.replaceSubrange(..<fresh.count, with: fresh)
+        try key.seal(inPlace: &buffer, from: fresh.count, nonce: nonce)
     }
 
     /// With a given nonce, for vectors.

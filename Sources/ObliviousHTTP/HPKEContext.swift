@@ -5,19 +5,21 @@ import Cryptography
 /// Secrets of the KEM.
 enum KEMSecret {
     /// What both sides derive from the result of Diffie-Hellman.
-    static func shared(_ secret: SecretBytes, encapsulatedKey: some Collection<UInt8>, recipient: [UInt8])
-        throws(CryptographyError) -> SecretBytes
-    {
-        let hkdf = LabeledHKDF.kem
-        return try hkdf.expand(
-            hkdf.extract("eae_prk", secret), "shared_secret", Array(encapsulatedKey) + recipient, HKDFSHA256.keyLength)
+    static func shared(
+        _ hkdf: borrowing HKDFSHA256, _ secret: SecretBytes, encapsulatedKey: some Collection<UInt8>, recipient: [UInt8]
+    ) throws(CryptographyError) -> SecretBytes {
+        let kem = LabeledHKDF.kem
+        return try kem.expand(
+            hkdf, kem.extract(hkdf, "eae_prk", secret), "shared_secret", Array(encapsulatedKey) + recipient,
+            HKDFSHA256.keyLength)
     }
 
     /// DeriveKeyPair of RFC 9180 7.1.3; the vectors begin with it.
     static func privateKey(from material: SecretBytes) throws(CryptographyError) -> X25519PrivateKey {
-        let hkdf = LabeledHKDF.kem
+        let kem = LabeledHKDF.kem
+        let hkdf = try HKDFSHA256()
         return try X25519PrivateKey(
-            rawBytes: hkdf.expand(hkdf.extract("dkp_prk", material), "sk", [], X25519PrivateKey.length))
+            rawBytes: kem.expand(hkdf, kem.extract(hkdf, "dkp_prk", material), "sk", [], X25519PrivateKey.length))
     }
 }
 
@@ -27,33 +29,35 @@ struct HPKESchedule: Sendable {
     let key: AEADKey
     let nonces: NonceSequence
     let exporterSecret: SecretBytes
-    private let hkdf: LabeledHKDF
+    private let labels: LabeledHKDF
 
-    init(sharedSecret: SecretBytes, aead: HPKEAEAD, info: [UInt8]) throws(CryptographyError) {
-        let hkdf = LabeledHKDF.schedule(aead)
+    init(
+        _ hkdf: borrowing HKDFSHA256, sharedSecret: SecretBytes, aead: HPKEAEAD, info: [UInt8]
+    ) throws(CryptographyError) {
+        let labels = LabeledHKDF.schedule(aead)
         var emptyKeyID = Self.emptyKeyIDs[aead]
-        if emptyKeyID == nil { emptyKeyID = try hkdf.extract("psk_id_hash") }
-        let infoHash = try hkdf.extract("info_hash", SecretBytes(copying: info))
+        if emptyKeyID == nil { emptyKeyID = try labels.extract(hkdf, "psk_id_hash") }
+        let infoHash = try labels.extract(hkdf, "info_hash", SecretBytes(copying: info))
         let context = [0] + (emptyKeyID?.exposed ?? []) + infoHash.exposed
-        let secret = try hkdf.extract(salt: sharedSecret, "secret")
-        key = try AEADKey(aead.algorithm, key: hkdf.expand(secret, "key", context, aead.algorithm.keyLength))
+        let secret = try labels.extract(hkdf, salt: sharedSecret, "secret")
+        key = try AEADKey(aead.algorithm, key: labels.expand(hkdf, secret, "key", context, aead.algorithm.keyLength))
         nonces = NonceSequence(
-            base: try hkdf.expand(secret, "base_nonce", context, AEADAlgorithm.nonceLength).exposed)
-        exporterSecret = try hkdf.expand(secret, "exp", context, HKDFSHA256.keyLength)
+            base: try labels.expand(hkdf, secret, "base_nonce", context, AEADAlgorithm.nonceLength).exposed)
+        exporterSecret = try labels.expand(hkdf, secret, "exp", context, HKDFSHA256.keyLength)
         self.aead = aead
-        self.hkdf = hkdf
+        self.labels = labels
     }
 
     /// The hash of the absent pre-shared key's id depends on the suite only.
     private static let emptyKeyIDs: [HPKEAEAD: SecretBytes] = {
-        let pairs = HPKEAEAD.allCases.compactMap { aead in
-            (try? LabeledHKDF.schedule(aead).extract("psk_id_hash")).map { (aead, $0) }
-        }
-        return Dictionary(pairs) { first, _ in first }
+        var hashes: [HPKEAEAD: SecretBytes] = [:]
+        guard let hkdf = try? HKDFSHA256() else { return hashes }
+        for aead in HPKEAEAD.allCases { hashes[aead] = try? LabeledHKDF.schedule(aead).extract(hkdf, "psk_id_hash") }
+        return hashes
     }()
 
     func export(_ context: [UInt8], count: Int) throws(CryptographyError) -> SecretBytes {
-        try hkdf.expand(exporterSecret, "sec", context, count)
+        try labels.expand(HKDFSHA256(), exporterSecret, "sec", context, count)
     }
 }
 
@@ -99,8 +103,10 @@ public struct HPKESender: ~Copyable, Sendable {
     /// With a given ephemeral key, for vectors.
     init(to publicKey: [UInt8], aead: HPKEAEAD, info: [UInt8], ephemeral: X25519PrivateKey) throws(CryptographyError) {
         let secret = try ephemeral.sharedSecret(with: publicKey)
+        let hkdf = try HKDFSHA256()
         let schedule = try HPKESchedule(
-            sharedSecret: KEMSecret.shared(secret, encapsulatedKey: ephemeral.publicKey, recipient: publicKey), aead: aead,
+            hkdf, sharedSecret: KEMSecret.shared(hkdf, secret, encapsulatedKey: ephemeral.publicKey, recipient: publicKey),
+            aead: aead,
             info: info)
         self.init(encapsulatedKey: ephemeral.publicKey, schedule)
     }
@@ -155,8 +161,10 @@ public struct HPKEReceiver: Sendable {
     init(
         secret: SecretBytes, encapsulatedKey: ArraySlice<UInt8>, recipient: [UInt8], aead: HPKEAEAD, info: [UInt8]
     ) throws(CryptographyError) {
+        let hkdf = try HKDFSHA256()
         schedule = try HPKESchedule(
-            sharedSecret: KEMSecret.shared(secret, encapsulatedKey: encapsulatedKey, recipient: recipient), aead: aead,
+            hkdf, sharedSecret: KEMSecret.shared(hkdf, secret, encapsulatedKey: encapsulatedKey, recipient: recipient),
+            aead: aead,
             info: info)
         nonces = schedule.nonces
     }

@@ -50,15 +50,17 @@ struct LabeledHKDF: Sendable {
 
     private init(suite: [UInt8]) { prefix = Array("HPKE-v1".utf8) + suite }
 
-    func extract(salt: SecretBytes = .empty, _ label: String, _ secret: SecretBytes = .empty) throws(CryptographyError)
-        -> SecretBytes
-    {
-        try HKDFSHA256.extract(salt: salt, prefix: prefix + label.utf8, secret: secret)
+    func extract(
+        _ hkdf: borrowing HKDFSHA256, salt: SecretBytes = .empty, _ label: String, _ secret: SecretBytes = .empty
+    ) throws(CryptographyError) -> SecretBytes {
+        try hkdf.extract(salt: salt, prefix: prefix + label.utf8, secret: secret)
     }
 
-    func expand(_ key: SecretBytes, _ label: String, _ info: [UInt8], _ count: Int) throws(CryptographyError) -> SecretBytes {
+    func expand(
+        _ hkdf: borrowing HKDFSHA256, _ key: SecretBytes, _ label: String, _ info: [UInt8], _ count: Int
+    ) throws(CryptographyError) -> SecretBytes {
         guard let length = UInt16(exactly: count) else { throw .badLength(expected: HKDFSHA256.longestOutput, got: count) }
-        return try HKDFSHA256.expand(key, info: length.bigEndianBytes + prefix + label.utf8 + info, count: count)
+        return try hkdf.expand(key, info: length.bigEndianBytes + prefix + label.utf8 + info, count: count)
     }
 }
 

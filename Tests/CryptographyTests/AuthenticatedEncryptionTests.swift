@@ -20,15 +20,16 @@ private func secret(_ text: String) -> SecretBytes { SecretBytes(copying: bytes(
         ),
     ])
     func knownAnswers(material: String, salt: String, info: String, key: String, output: String) throws {
-        let extracted = try HKDFSHA256.extract(salt: secret(salt), secret: secret(material))
+        let hkdf = try HKDFSHA256()
+        let extracted = try hkdf.extract(salt: secret(salt), secret: secret(material))
         #expect(extracted == secret(key))
         for cut in 0...42 {
-            let expanded = try HKDFSHA256.expand(extracted, info: bytes(hex: info), count: cut)
+            let expanded = try hkdf.expand(extracted, info: bytes(hex: info), count: cut)
             #expect(hex(expanded.exposed) == output.prefix(2 * cut), "\(cut) bytes")
         }
         let material = bytes(hex: material)
         for cut in 0...material.count {
-            let again = try HKDFSHA256.extract(
+            let again = try hkdf.extract(
                 salt: secret(salt), prefix: Array(material[..<cut]), secret: SecretBytes(copying: material[cut...]))
             #expect(again == extracted)
         }
@@ -36,10 +37,11 @@ private func secret(_ text: String) -> SecretBytes { SecretBytes(copying: bytes(
 
     @Test func outputIsLimited() throws {
         let key = secret("00")
-        #expect(try HKDFSHA256.expand(key, info: [1], count: HKDFSHA256.longestOutput).count == 8160)
+        let hkdf = try HKDFSHA256()
+        #expect(try hkdf.expand(key, info: [1], count: HKDFSHA256.longestOutput).count == 8160)
         for count in [-1, HKDFSHA256.longestOutput + 1, .max] {
             #expect(throws: CryptographyError.badLength(expected: 8160, got: count)) {
-                try HKDFSHA256.expand(key, info: [1], count: count)
+                try HKDFSHA256().expand(key, info: [1], count: count)
             }
         }
     }
@@ -220,6 +222,22 @@ private func secret(_ text: String) -> SecretBytes { SecretBytes(copying: bytes(
         #expect(try X25519PrivateKey(rawBytes: a.rawBytes()).publicKey == a.publicKey)
     }
 
+    /// Objects for public keys are used again: nobody may get another's.
+    @Test func manyAgreeAtOnce() async throws {
+        let mine = try X25519PrivateKey.generate()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        let other = try X25519PrivateKey.generate()
+                        #expect(try mine.sharedSecret(with: other.publicKey) == other.sharedSecret(with: mine.publicKey))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     @Test(arguments: [
         "0000000000000000000000000000000000000000000000000000000000000000",
         "0100000000000000000000000000000000000000000000000000000000000000",
@@ -246,5 +264,17 @@ private func secret(_ text: String) -> SecretBytes { SecretBytes(copying: bytes(
                 try X25519PrivateKey.generate().sharedSecret(with: wrong)
             }
         }
+    }
+}
+
+@Suite struct SystemRandomnessTests {
+    @Test func asManyAsAskedForAndNeverTheSame() {
+        for count in [0, 1, 7, 8, 9, 16, 32] { #expect(systemRandomBytes(count).count == count) }
+        #expect(Set((0..<1000).map { _ in systemRandomBytes(16) }).count == 1000)
+        // Each place takes all values sooner or later.
+        let seen = (0..<5000).reduce(into: (0..<9).map { _ in Set<UInt8>() }) { seen, _ in
+            for (place, byte) in systemRandomBytes(9).enumerated() { seen[place].insert(byte) }
+        }
+        #expect(seen.allSatisfy { $0.count > 250 })
     }
 }

@@ -27,6 +27,26 @@ import Testing
         for answer in answers { #expect(try sealed.responseOpener.open(answer).elementsEqual(message)) }
     }
 
+    @Test(arguments: HPKEAEAD.allCases) func answersAreSealedInPlace(aead: HPKEAEAD) throws {
+        let (keys, key) = try keys()
+        let sealed = try key.configuration.encapsulate([1], aead: aead)
+        let sealer = try keys.open(sealed.bytes).responseSealer
+        let response = BinaryResponse(status: 200, content: Self.message(3000)[...])
+        let encoding = BinaryEncoding(paddingMultiple: 512)
+        let plain = try response.encoded(encoding)
+        let behind = try response.encoded(encoding, behind: sealer.nonceLength, before: 16)
+        #expect(behind == [UInt8](repeating: 0, count: sealer.nonceLength) + plain && plain.count % 512 == 0)
+        var answers = [behind, behind]
+        for i in answers.indices { try sealer.seal(inPlace: &answers[i]) }
+        #expect(answers[0].count == plain.count + sealer.overhead && answers[0].prefix(12) != answers[1].prefix(12))
+        for answer in answers { #expect(try sealed.responseOpener.open(answer).elementsEqual(plain)) }
+        var short = [UInt8](repeating: 0, count: sealer.nonceLength - 1)
+        #expect(throws: CryptographyError.badLength(expected: sealer.nonceLength, got: short.count)) {
+            try sealer.seal(inPlace: &short)
+        }
+        #expect(short.count == sealer.nonceLength - 1)
+    }
+
     @Test func largestUpload() throws {
         let (keys, key) = try keys()
         let content = [UInt8](repeating: 0xA5, count: 11_900 * 1024)

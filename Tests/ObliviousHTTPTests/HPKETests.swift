@@ -75,7 +75,7 @@ struct HPKEVector: Decodable, Sendable {
             #expect(receiver.schedule.nonces.base == vector.baseNonce.bytes)
             let secret = try privateKey.sharedSecret(with: vector.enc.bytes)
             #expect(
-                try KEMSecret.shared(secret, encapsulatedKey: vector.enc.bytes, recipient: vector.pkRm.bytes)
+                try KEMSecret.shared(HKDFSHA256(), secret, encapsulatedKey: vector.enc.bytes, recipient: vector.pkRm.bytes)
                     == vector.sharedSecret.secret)
 
             var expected = Dictionary(uniqueKeysWithValues: vector.encryptions.map { ($0.seq, $0) })

@@ -23,8 +23,9 @@ public struct GatewayTargets: Sendable, Equatable {
     /// Whether a request with this scheme and authority is for us.
     func contains(scheme: String, authority: String) -> Bool {
         switch scheme {
-        case "https": secure.contains(Self.normal(authority, defaultPort: ":443"))
-        case "http": cleartext.contains(Self.normal(authority, defaultPort: ":80"))
+        // As clients write it, most of the time.
+        case "https": secure.contains(authority) || secure.contains(Self.normal(authority, defaultPort: ":443"))
+        case "http": cleartext.contains(authority) || cleartext.contains(Self.normal(authority, defaultPort: ":80"))
         default: false
         }
     }
@@ -65,6 +66,8 @@ public final class ObliviousGateway: Sendable {
         var targets: GatewayTargets
         /// The list for these ids.
         var list: (ids: [UInt8], whole: CacheableBody, first: CacheableBody)?
+        /// The keys that open requests, for these ids.
+        var openers: (ids: [UInt8], keys: GatewayKeySet)?
     }
 
     let rules: GatewayRules
@@ -109,7 +112,7 @@ public final class ObliviousGateway: Sendable {
             state.stamp = stamp
             state.schedule = folder.schedule(of: records)
             state.keys = keys
-            state.list = nil
+            (state.list, state.openers) = (nil, nil)
         }
     }
 
@@ -124,9 +127,14 @@ public final class ObliviousGateway: Sendable {
     /// The keys with which requests are opened now.
     private func openers() throws(EncapsulationError) -> GatewayKeySet {
         let now = now()
-        let keys = state.withLock { state in state.schedule.opening(at: now).compactMap { state.keys[$0] } }
         do throws(RepeatedKeyID) {
-            return try GatewayKeySet(keys)
+            return try state.withLock { state throws(RepeatedKeyID) in
+                let ids = state.schedule.opening(at: now)
+                if let openers = state.openers, openers.ids == ids { return openers.keys }
+                let keys = try GatewayKeySet(ids.compactMap { state.keys[$0] })
+                state.openers = (ids, keys)
+                return keys
+            }
         } catch {
             throw .unknownKey
         }

@@ -57,13 +57,19 @@ enum ExchangeSealer: Sendable {
     case whole(ResponseSealer)
     case chunked(ChunkedRequestOpener)
 
-    /// The answer to the relay with a Binary HTTP response in it. Throws `CryptographyError`, `EncapsulationError`.
-    func answer(_ plain: [UInt8]) throws -> HTTPResponse {
+    /// The answer to the relay with a Binary HTTP response in it. Throws `BinaryHTTPError`, `CryptographyError`,
+    /// `EncapsulationError`.
+    func answer(_ response: BinaryResponse, _ encoding: BinaryEncoding) throws -> HTTPResponse {
         switch self {
-        case .whole(let sealer): return Self.answer(.whole, try sealer.seal(plain))
+        case .whole(let sealer):
+            // Sealed where it is written.
+            var message = try response.encoded(
+                encoding, behind: sealer.nonceLength, before: sealer.overhead - sealer.nonceLength)
+            try sealer.seal(inPlace: &message)
+            return Self.answer(.whole, message)
         case .chunked(let opener):
             var sealer = try opener.responseSealer()
-            return Self.answer(.chunked, try sealer.seal(plain[...], isFinal: true))
+            return Self.answer(.chunked, try sealer.seal(response.encoded(encoding)[...], isFinal: true))
         }
     }
 

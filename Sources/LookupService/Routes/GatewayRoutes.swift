@@ -21,30 +21,48 @@ extension LookupService {
         return form
     }
 
-    /// Opens an encapsulated request on a thread of its own kind, and answers it.
+    /// Opens an encapsulated request and answers it: at once if it is small and the event loops have time for it, else on a thread
+    /// of its own kind.
     func takeEncapsulated(
         _ call: ServiceCall, _ body: SealedBody, in form: EncapsulationForm, by gateway: ObliviousGateway
     ) {
+        if body.count <= OpeningShare.longestBody, let turn = openingShare.begin() {
+            let opened = open(call, body, in: form, by: gateway)
+            openingShare.end(turn)
+            if let opened { dispatch(opened.plaintext, of: call, sealer: opened.sealer, by: gateway) }
+            return
+        }
         let work = WorkItem(rank: .upkeep) { [self] in
-            guard !call.isPointless else { return call.refuse(.abandoned) }
-            let opened: OpenedExchange
-            do throws(EncapsulationError) {
-                opened = try gateway.open(body.take(), in: form)
-            } catch {
-                metrics.decapsulations.add(to: .failed(error))
-                switch error {
-                // Of the form, which everyone on the way can see.
-                case .malformed, .tooLarge: return call.refuse(.malformedMessage)
-                // Whatever failed in the opening, the client is told to fetch the keys again.
-                case .unknownKey, .unsupportedSuite, .cannotOpen, .truncated: return call.refuse(.unknownGatewayKey)
-                }
-            }
-            metrics.decapsulations.add(to: .opened)
+            guard let opened = open(call, body, in: form, by: gateway) else { return }
             dispatch(opened.plaintext, of: call, sealer: opened.sealer, by: gateway)
         } refuse: {
             call.refuse($0)
         }
         if let refusal = openers.submit(work) { call.refuse(refusal) }
+    }
+
+    /// What was in an encapsulated request; nil if that was refused.
+    private func open(
+        _ call: ServiceCall, _ body: SealedBody, in form: EncapsulationForm, by gateway: ObliviousGateway
+    ) -> OpenedExchange? {
+        guard !call.isPointless else {
+            call.refuse(.abandoned)
+            return nil
+        }
+        do throws(EncapsulationError) {
+            let opened = try gateway.open(body.take(), in: form)
+            metrics.decapsulations.add(to: .opened)
+            return opened
+        } catch {
+            metrics.decapsulations.add(to: .failed(error))
+            switch error {
+            // Of the form, which everyone on the way can see.
+            case .malformed, .tooLarge: call.refuse(.malformedMessage)
+            // Whatever failed in the opening, the client is told to fetch the keys again.
+            case .unknownKey, .unsupportedSuite, .cannotOpen, .truncated: call.refuse(.unknownGatewayKey)
+            }
+            return nil
+        }
     }
 
     /// Answers what was inside, and seals the answer.
@@ -53,9 +71,9 @@ extension LookupService {
     ) {
         let seal = { @Sendable [self] (response: HTTPResponse, method: String) in
             do {
-                let plain = try Self.binary(response, method: method).encoded(
-                    BinaryEncoding(paddingMultiple: gateway.rules.paddingMultiple))
-                call.answer(try sealer.answer(plain))
+                call.answer(
+                    try sealer.answer(
+                        Self.binary(response, method: method), BinaryEncoding(paddingMultiple: gateway.rules.paddingMultiple)))
             } catch {
                 log.note(.computationFailed(useCase: "gateway", reason: "an answer could not be sealed"))
                 call.refuse(.internalError)
@@ -100,12 +118,17 @@ extension LookupService {
         guard hosts.allSatisfy({ $0.lowercased() == authority.lowercased() }),
             gateway.serves(scheme: inner.scheme, authority: authority)
         else { throw .foreignTarget }
-        guard ["GET", "HEAD", "POST"].contains(inner.method) else { throw .methodNotAllowed }
+        switch inner.method {
+        case "GET", "HEAD", "POST": break
+        default: throw .methodNotAllowed
+        }
         guard fields["expect"] == nil else { throw .expectationFailed }
-        let parts = inner.path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let mark = inner.path.utf8.firstIndex(of: UInt8(ascii: "?"))
         return HTTPRequest(
-            method: inner.method, scheme: inner.scheme, authority: authority, path: String(parts.first ?? "/"),
-            query: parts.count > 1 ? String(parts[1]) : nil, fields: fields, body: Array(inner.content), source: .gateway,
+            method: inner.method, scheme: inner.scheme, authority: authority,
+            path: mark.map { String(inner.path[..<$0]) } ?? inner.path,
+            query: mark.map { String(inner.path[$0...].dropFirst()) }, fields: fields, body: Array(inner.content),
+            source: .gateway,
             version: call.request.version, receivedAt: call.request.receivedAt, deadline: call.request.deadline,
             cancellation: call.request.cancellation)
     }
@@ -123,7 +146,15 @@ extension LookupService {
 final class SealedBody: Sendable {
     private let bytes: Mutex<[UInt8]>
 
-    init(_ bytes: [UInt8]) { self.bytes = Mutex(bytes) }
+    /// Bytes of it as it arrived.
+    let count: Int
+
+    /// Leaves nothing behind.
+    init(taking bytes: inout [UInt8]) {
+        count = bytes.count
+        self.bytes = Mutex(bytes)
+        bytes = []
+    }
 
     /// The body; empty from then on.
     func take() -> [UInt8] {
