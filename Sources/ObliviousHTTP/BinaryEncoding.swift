@@ -82,7 +82,7 @@ private struct BinaryWriter {
         start = zeros
         bytes = []
         bytes.reserveCapacity(zeros + room + encoding.paddingMultiple + 1024)
-        bytes.append(contentsOf: repeatElement(0, count: zeros))
+        bytes += [UInt8](repeating: 0, count: zeros)
     }
 
     private var offset: Int { bytes.count - start }
@@ -113,25 +113,21 @@ private struct BinaryWriter {
 
     mutating func informational(_ fields: [BinaryField]) throws(BinaryHTTPError) {
         rules.beginNextResponse()
-        section(try lines(fields, .informational))
+        var lines: [UInt8] = []
+        for field in fields { try line(field.name, field.value, .informational, to: &lines) }
+        section(lines)
         rules.beginNextResponse()
     }
 
-    private mutating func lines(_ fields: [BinaryField], _ section: BinaryFieldRules.Section) throws(BinaryHTTPError)
-        -> [UInt8]
-    {
-        var lines: [UInt8] = []
-        for field in fields {
-            guard let name = field.name.textBytes, let value = field.value.textBytes else {
-                throw failure(.notBytes)
-            }
-            try rules.check(name: name[...], value: value[...], in: section, at: offset + lines.count)
-            for part in [name, value] {
-                VariableLengthInteger.append(part.count, to: &lines)
-                lines += part
-            }
-        }
-        return lines
+    private mutating func line(
+        _ name: String, _ value: String, _ section: BinaryFieldRules.Section, to lines: inout [UInt8]
+    ) throws(BinaryHTTPError) {
+        guard let name = name.textBytes, let value = value.textBytes else { throw failure(.notBytes) }
+        try rules.check(name: name[...], value: value[...], in: section, at: offset + lines.count)
+        VariableLengthInteger.append(name.count, to: &lines)
+        lines += name
+        VariableLengthInteger.append(value.count, to: &lines)
+        lines += value
     }
 
     private mutating func section(_ lines: [UInt8]) {
@@ -147,18 +143,21 @@ private struct BinaryWriter {
     mutating func rest(_ fields: [BinaryField], _ content: ArraySlice<UInt8>, _ trailers: [BinaryField], isResponse: Bool)
         throws(BinaryHTTPError) -> [UInt8]
     {
-        var header = try lines(fields, .header)
+        var header: [UInt8] = []
+        header.reserveCapacity(256)
+        for field in fields { try line(field.name, field.value, .header, to: &header) }
         try rules.check(contentLength: content.count, isResponse: isResponse)
         if encoding.addsContentLength, !content.isEmpty, !rules.hasContentLength {
-            header += try lines([BinaryField("content-length", "\(content.count)")], .header)
+            try line("content-length", String(content.count), .header, to: &header)
         }
-        let trailer = try lines(trailers, .trailer)
+        var trailer: [UInt8] = []
+        for field in trailers { try line(field.name, field.value, .trailer, to: &trailer) }
         let parts = encoding.isTruncated ? (trailer.isEmpty ? (content.isEmpty ? (header.isEmpty ? 0 : 1) : 2) : 3) : 3
         if parts > 0 { section(header) }
         if parts > 1 { self.content(content) }
         if parts > 2 { section(trailer) }
         let excess = offset % encoding.paddingMultiple
-        if excess > 0 { bytes += repeatElement(0, count: encoding.paddingMultiple - excess) }
+        if excess > 0 { bytes += [UInt8](repeating: 0, count: encoding.paddingMultiple - excess) }
         return bytes
     }
 

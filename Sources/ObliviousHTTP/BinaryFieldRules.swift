@@ -1,6 +1,24 @@
 // What fields and control data may look like (RFC 9292 3.6, RFC 9113 8.2, RFC 9110 5; service.md 3.6): one set of rules for
 // what is read and for what is written.
 
+/// Fields that one message may have once.
+private struct OnceOnly: OptionSet {
+    let rawValue: UInt8
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// No field for other names.
+    init(name: String) {
+        switch name {
+        case "authorization": self.init(rawValue: 1)
+        case "host": self.init(rawValue: 2)
+        case "content-length": self.init(rawValue: 4)
+        case "user-identifier": self.init(rawValue: 8)
+        default: self.init()
+        }
+    }
+}
+
 /// Goes through the fields of one message.
 struct BinaryFieldRules: Sendable {
     enum Section: Sendable {
@@ -10,7 +28,7 @@ struct BinaryFieldRules: Sendable {
     private let limits: BinaryHTTPLimits
     private var count = 0
     private var size = 0
-    private var seen: Set<String> = []
+    private var seen: OnceOnly = []
     private var contentLength: (value: UInt64, offset: Int)?
 
     init(_ limits: BinaryHTTPLimits) { self.limits = limits }
@@ -48,14 +66,16 @@ struct BinaryFieldRules: Sendable {
         case "te":
             guard section != .trailer else { throw fail(.fieldInTrailers) }
             guard String(byteText: value).lowercased() == "trailers" else { throw fail(.connectionField) }
-        case "authorization", "host", "content-length", "user-identifier":
+        default:
+            let field = OnceOnly(name: text)
+            guard !field.isEmpty else { break }
             guard section != .trailer else { throw fail(.fieldInTrailers) }
-            guard seen.insert(text).inserted else { throw fail(.repeatedField) }
+            guard seen.isDisjoint(with: field) else { throw fail(.repeatedField) }
+            seen.formUnion(field)
             if text == "content-length" {
                 guard section == .header, let length = Self.number(value) else { throw fail(.badContentLength) }
                 contentLength = (length, offset)
             }
-        default: break
         }
         return text
     }

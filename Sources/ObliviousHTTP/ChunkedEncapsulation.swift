@@ -74,18 +74,17 @@ public struct ChunkedRequestOpener: Sendable {
     /// Throws `EncapsulationError.malformed` before the request's beginning has arrived, and what `append` has thrown for it,
     /// `.cannotOpen` if the library fails.
     public func responseSealer() throws(EncapsulationError) -> ChunkedResponseSealer {
-        guard let secret = try exchangeSecret() else { throw failure ?? .malformed }
+        guard let exchangeSecret else { throw failure ?? .malformed }
         do {
-            return try ChunkedResponseSealer(secret, responseNonce: secret.freshNonce())
+            return try ChunkedResponseSealer(exchangeSecret, responseNonce: exchangeSecret.freshNonce())
         } catch {
             throw .cannotOpen
         }
     }
 
     /// What both sides know; nil before the request's beginning has arrived.
-    func exchangeSecret() throws(EncapsulationError) -> ResponseSecret? {
-        guard let exchange, exchange.opening.isGenuine else { return nil }
-        return try exchange.opening.responseSealer().secret
+    var exchangeSecret: ResponseSecret? {
+        exchange.flatMap { $0.opening.isGenuine ? $0.opening.responseSecret : nil }
     }
 }
 
@@ -116,7 +115,7 @@ public struct ChunkedRequestSealer: ~Copyable, Sendable {
         let sender = try HPKESender(to: publicKey, aead: aead, info: header.info(.chunked), ephemeral: ephemeral)
         let schedule = sender.schedule
         secret = try ResponseSecret(
-            schedule, encapsulatedKey: sender.encapsulatedKey, label: EncapsulatedForm.chunked.responseLabel)
+            HKDFSHA256(), schedule, encapsulatedKey: sender.encapsulatedKey, label: EncapsulatedForm.chunked.responseLabel)
         chunks = ChunkSealer(
             key: schedule.key, nonces: schedule.nonces, beginning: header.encoded + sender.encapsulatedKey)
     }

@@ -96,7 +96,8 @@ extension GatewayKeySet {
         }
         guard opening.isGenuine else { throw .cannotOpen }
         return OpenedRequest(
-            plaintext: buffer[RequestHeader.lengthWithKey...], responseSealer: try opening.responseSealer(), keyID: key.id)
+            plaintext: buffer[RequestHeader.lengthWithKey...], responseSealer: ResponseSealer(opening.responseSecret),
+            keyID: key.id)
     }
 }
 
@@ -105,8 +106,8 @@ struct RequestOpening: Sendable {
     var receiver: HPKEReceiver
     /// False if the encapsulated key was of low order: the work goes on with a random secret, so that its time tells nothing.
     let isGenuine: Bool
-    private let encapsulatedKey: [UInt8]
-    private let form: EncapsulatedForm
+    /// For the one answer.
+    let responseSecret: ResponseSecret
 
     init(
         _ header: RequestHeader, encapsulatedKey: [UInt8], key: GatewayKey, aead: HPKEAEAD, form: EncapsulatedForm
@@ -120,21 +121,13 @@ struct RequestOpening: Sendable {
                 secret = try .random(count: X25519PrivateKey.length)
                 isGenuine = false
             }
+            let hkdf = try HKDFSHA256()
             receiver = try HPKEReceiver(
-                secret: secret, encapsulatedKey: encapsulatedKey[...], recipient: key.configuration.publicKey, aead: aead,
+                hkdf, secret: secret, encapsulatedKey: encapsulatedKey[...], recipient: key.configuration.publicKey, aead: aead,
                 info: header.info(form))
             self.isGenuine = isGenuine
-        } catch {
-            throw .cannotOpen
-        }
-        self.encapsulatedKey = encapsulatedKey
-        self.form = form
-    }
-
-    func responseSealer() throws(EncapsulationError) -> ResponseSealer {
-        do {
-            return ResponseSealer(
-                try ResponseSecret(receiver.schedule, encapsulatedKey: encapsulatedKey, label: form.responseLabel))
+            responseSecret = try ResponseSecret(
+                hkdf, receiver.schedule, encapsulatedKey: encapsulatedKey, label: form.responseLabel)
         } catch {
             throw .cannotOpen
         }
@@ -179,7 +172,8 @@ extension KeyConfiguration {
             bytes += plaintext
             try sender.seal(inPlace: &bytes, from: RequestHeader.lengthWithKey)
             let secret = try ResponseSecret(
-                sender.schedule, encapsulatedKey: sender.encapsulatedKey, label: EncapsulatedForm.whole.responseLabel)
+                HKDFSHA256(), sender.schedule, encapsulatedKey: sender.encapsulatedKey,
+                label: EncapsulatedForm.whole.responseLabel)
             return SealedRequest(bytes: bytes, responseOpener: ResponseOpener(secret))
         } catch {
             throw .malformed

@@ -8,9 +8,11 @@ struct ResponseSecret: Sendable {
     private let secret: SecretBytes
     private let encapsulatedKey: [UInt8]
 
-    init(_ schedule: HPKESchedule, encapsulatedKey: [UInt8], label: [UInt8]) throws(CryptographyError) {
+    init(
+        _ hkdf: borrowing HKDFSHA256, _ schedule: HPKESchedule, encapsulatedKey: [UInt8], label: [UInt8]
+    ) throws(CryptographyError) {
         aead = schedule.aead
-        secret = try schedule.export(label, count: aead.responseNonceLength)
+        secret = try schedule.export(hkdf, label, count: aead.responseNonceLength)
         self.encapsulatedKey = encapsulatedKey
     }
 

@@ -56,8 +56,8 @@ struct HPKESchedule: Sendable {
         return hashes
     }()
 
-    func export(_ context: [UInt8], count: Int) throws(CryptographyError) -> SecretBytes {
-        try labels.expand(HKDFSHA256(), exporterSecret, "sec", context, count)
+    func export(_ hkdf: borrowing HKDFSHA256, _ context: [UInt8], count: Int) throws(CryptographyError) -> SecretBytes {
+        try labels.expand(hkdf, exporterSecret, "sec", context, count)
     }
 }
 
@@ -137,7 +137,7 @@ public struct HPKESender: ~Copyable, Sendable {
     ///
     /// Throws `CryptographyError`.
     public func export(_ context: [UInt8], count: Int) throws(CryptographyError) -> SecretBytes {
-        try schedule.export(context, count: count)
+        try schedule.export(HKDFSHA256(), context, count: count)
     }
 }
 
@@ -153,15 +153,15 @@ public struct HPKEReceiver: Sendable {
         throws(CryptographyError)
     {
         try self.init(
-            secret: privateKey.sharedSecret(with: encapsulatedKey), encapsulatedKey: encapsulatedKey,
+            HKDFSHA256(), secret: privateKey.sharedSecret(with: encapsulatedKey), encapsulatedKey: encapsulatedKey,
             recipient: privateKey.publicKey, aead: aead, info: info)
     }
 
     /// From the result of Diffie-Hellman.
     init(
-        secret: SecretBytes, encapsulatedKey: ArraySlice<UInt8>, recipient: [UInt8], aead: HPKEAEAD, info: [UInt8]
+        _ hkdf: borrowing HKDFSHA256, secret: SecretBytes, encapsulatedKey: ArraySlice<UInt8>, recipient: [UInt8],
+        aead: HPKEAEAD, info: [UInt8]
     ) throws(CryptographyError) {
-        let hkdf = try HKDFSHA256()
         schedule = try HPKESchedule(
             hkdf, sharedSecret: KEMSecret.shared(hkdf, secret, encapsulatedKey: encapsulatedKey, recipient: recipient),
             aead: aead,
@@ -192,6 +192,6 @@ public struct HPKEReceiver: Sendable {
     ///
     /// Throws `CryptographyError`.
     public func export(_ context: [UInt8], count: Int) throws(CryptographyError) -> SecretBytes {
-        try schedule.export(context, count: count)
+        try schedule.export(HKDFSHA256(), context, count: count)
     }
 }

@@ -43,7 +43,19 @@ struct LabeledHKDF: Sendable {
 
     /// Values of the key schedule.
     static func schedule(_ aead: HPKEAEAD) -> LabeledHKDF {
-        LabeledHKDF(
+        switch aead {
+        case .aes128GCM: aes128GCM
+        case .aes256GCM: aes256GCM
+        case .chaCha20Poly1305: chaCha20Poly1305
+        }
+    }
+
+    private static let aes128GCM = LabeledHKDF(.aes128GCM)
+    private static let aes256GCM = LabeledHKDF(.aes256GCM)
+    private static let chaCha20Poly1305 = LabeledHKDF(.chaCha20Poly1305)
+
+    private init(_ aead: HPKEAEAD) {
+        self.init(
             suite: Array("HPKE".utf8) + HPKESuite.kem.bigEndianBytes + HPKESuite.kdf.bigEndianBytes
                 + aead.rawValue.bigEndianBytes)
     }

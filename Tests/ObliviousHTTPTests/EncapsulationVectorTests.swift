@@ -97,7 +97,7 @@ struct ChunkedVector: Decodable, Sendable {
         request += try opener.finish()
         #expect(request == vector.request.bytes && opener.keyID == key.id)
 
-        let secret = try #require(try opener.exchangeSecret())
+        let secret = try #require(opener.exchangeSecret)
         var answerSealer = try ChunkedResponseSealer(secret, responseNonce: vector.responseNonce.bytes)
         var answer: [UInt8] = []
         for (i, chunk) in vector.responseChunks.enumerated() {
