@@ -143,7 +143,8 @@ let package = Package(
             name: "LookupServiceTests",
             dependencies: [
                 "LookupService", "CallerDirectory", "DeviceClient", "HTTPServer", "HTTPClient", "HTTPCore", "StateStore",
-                "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "LookupMessages", "Protobuf", "TestCertificates", "TestOracles",
+                "KeywordPIR", "PrivacyPass", "ObliviousHTTP", "LookupMessages", "Protobuf", "Cryptography", "TestCertificates",
+                "TestOracles",
                 // The relay before the gateway.
                 "veilring",
             ]),

@@ -95,7 +95,7 @@ struct DeviceState: Sendable {
         guard bytes.count == 16 else { throw .cannotEncrypt(reason: "too few random bytes") }
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = hexadecimal(bytes).uppercased()
+        let digits = bytes.hexadecimal.uppercased()
         var text = ""
         for (index, digit) in digits.enumerated() {
             if [8, 12, 16, 20].contains(index) { text.append("-") }
@@ -144,11 +144,7 @@ struct DeviceState: Sendable {
 
     // MARK: Files
 
-    private static func keyPath(_ folder: String, _ hash: [UInt8]) -> String { "\(folder)/key-\(hexadecimal(hash))" }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    private static func keyPath(_ folder: String, _ hash: [UInt8]) -> String { "\(folder)/key-\(hash.hexadecimal)" }
 
     /// The whole file, nil if there is none.
     private static func read(_ path: String) throws(DeviceError) -> [UInt8]? {

@@ -109,9 +109,6 @@ public final class ObliviousPath: Sendable {
     private let configuration = Mutex<KeyConfiguration?>(nil)
     private let counted = Mutex(ObliviousTraffic())
 
-    /// Where a gateway's keys are (RFC 9540).
-    private static let wellKnownPath = "/.well-known/ohttp-gateway"
-
     /// A way through these machines; connects at the first request.
     ///
     /// - Throws: `DeviceError.invalidURL`, `untrusted`.
@@ -121,7 +118,7 @@ public final class ObliviousPath: Sendable {
         let keys = try route.keys.map { text throws(DeviceError) in try ServiceConnection.url(text) }
         // A relay knows its gateway by itself.
         resource = first.path
-        keysPath = keys?.path ?? Self.wellKnownPath
+        keysPath = keys?.path ?? KeyConfiguration.wellKnownPath
         isChunked = route.isChunked
         do throws(HTTPClientError) {
             // A relay is somewhere else.

@@ -46,8 +46,7 @@ struct TokenWallet: Sendable {
         } catch {
             throw .invalidURL("the issuer's host cannot be in a challenge: \(error)")
         }
-        name = SHA256.hash(Array("\(url) \(userToken)".utf8)).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-            .joined()
+        name = SHA256.hash(Array("\(url) \(userToken)".utf8)).prefix(8).hexadecimal
         self.state = state
         kept = try state.tokens(name)
     }

@@ -1,5 +1,7 @@
 // The routes by the names under which logs and metrics know them (service.md 1.5).
 
+import ObliviousHTTP
+
 /// What the service knows a request as.
 enum RouteName: String, Sendable, CaseIterable {
     case config
@@ -25,7 +27,7 @@ enum RouteName: String, Sendable, CaseIterable {
         case "/.well-known/private-token-issuer-directory": self = .issuerDirectory
         case "/token-key-for-user-token": self = .userTokenKey
         case "/issue": self = .issue
-        case "/", "/gateway", "/.well-known/ohttp-gateway": self = .gateway
+        case "/", "/gateway", KeyConfiguration.wellKnownPath: self = .gateway
         case "/ohttp-keys", "/ohttp-configs": self = .gatewayKeys
         default: self = .unknown
         }

@@ -37,6 +37,9 @@ public enum KeyConfigurationError: Error, Sendable, Equatable, CustomStringConve
 
 /// A gateway's public key with its id, and the algorithms that go with it. The KEM is DHKEM(X25519, HKDF-SHA256).
 public struct KeyConfiguration: Sendable, Hashable {
+    /// Where clients that know no other address of a gateway ask for its keys (RFC 9540 section 5).
+    public static let wellKnownPath = "/.well-known/ohttp-gateway"
+
     /// A pair of algorithms, by code points: what is unknown here may still be listed.
     public struct Algorithms: Sendable, Hashable {
         /// The KDF's code point.

@@ -21,9 +21,7 @@ public struct TokenKeyID: Sendable, Hashable {
     public var truncated: UInt8 { bytes.last ?? 0 }
 
     /// The first 4 bytes in hexadecimal: public, and may be logged.
-    public var shortText: String {
-        bytes.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    public var shortText: String { bytes.prefix(4).hexadecimal }
 }
 
 /// The public key of an issuer.

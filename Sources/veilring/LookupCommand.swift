@@ -1,5 +1,6 @@
 // `veilring lookup`: plays a phone against a server that speaks the protocol, and prints what the phone would show.
 
+import Cryptography
 import DeviceClient
 import HTTPCore
 
@@ -125,7 +126,7 @@ struct LookupCommand: Command {
                 answers.append(
                     .object([
                         ("keyword", .string(keyword)), ("found", .bool(value != nil)),
-                        ("value", .optional(value.map(valueText))), ("hex", .optional(value.map(hexText))),
+                        ("value", .optional(value.map(valueText))), ("hex", .optional(value.map(\.hexadecimal))),
                         ("ms", .milliseconds(time)),
                     ]))
             } else {

@@ -5,13 +5,13 @@ import HTTPClient
 import HTTPCore
 import HTTPServer
 import LookupService
+import ObliviousHTTP
 import Synchronization
 
 /// Forwards encapsulated requests to one gateway, and strips everything that tells whose they are.
 final class RelayHandler: HTTPHandler {
     /// Requests that are forwarded at the same time.
     private static let connections = 8
-    private static let keysPath = "/.well-known/ohttp-gateway"
     private static let time: Duration = .seconds(60)
 
     private let clients: Mutex<[HTTPClient]>
@@ -32,7 +32,7 @@ final class RelayHandler: HTTPHandler {
 
     func begin(_ head: HTTPRequestHead) -> HTTPAdmission {
         switch head.method {
-        case "GET" where head.path == Self.keysPath: return .readBody(limit: 0)
+        case "GET" where head.path == KeyConfiguration.wellKnownPath: return .readBody(limit: 0)
         case "POST":
             guard head.fields["content-type"]?.lowercased().hasPrefix("message/ohttp-") == true else {
                 return .respond(HTTPResponse(status: 415))
@@ -69,7 +69,7 @@ final class RelayHandler: HTTPHandler {
         var fields: HTTPFields = [:]
         for name in ["content-type", "accept"] where request.fields[name] != nil { fields[name] = request.fields[name] }
         let onward = HTTPRequest(
-            method: request.method, path: request.method == "GET" ? Self.keysPath : resource, fields: fields,
+            method: request.method, path: request.method == "GET" ? KeyConfiguration.wellKnownPath : resource, fields: fields,
             body: request.body)
         guard let answer = try? client.send(onward, timeout: Self.time) else {
             return HTTPResponse(status: 502, fields: ["proxy-status": "veilring-relay; error=destination_unavailable"])

@@ -1,5 +1,7 @@
 // Text for terminals and scripts: what a server sent must neither move the cursor nor break the JSON.
 
+import Cryptography
+
 /// Text safe for a terminal: control characters and what turns text around are shown as escapes.
 func terminalText(_ text: String) -> String {
     var safe = ""
@@ -18,11 +20,8 @@ func terminalText(_ text: String) -> String {
 func valueText(_ bytes: [UInt8]) -> String {
     let text = String(decoding: bytes, as: UTF8.self)
     let isText = !bytes.isEmpty && Array(text.utf8) == bytes && terminalText(text) == text && !text.hasPrefix("0x")
-    return isText ? text : "0x" + hexText(bytes)
+    return isText ? text : "0x" + bytes.hexadecimal
 }
-
-/// Lower-case hex digits.
-func hexText(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 
 /// A JSON value, with its members in the order given.
 enum JSONText: Sendable, Equatable {

@@ -118,7 +118,7 @@ struct BuildManifest: Codable, Sendable, Equatable {
             let made = try UseCaseParameters(
                 set: set, shards: shards.map { known[$0.shape] }, hashFunctionCount: hashFunctionCount,
                 shardingFunction: function, keyCompression: compression)
-            guard made.configurationID.hex == configurationID else {
+            guard made.configurationID.hexadecimal == configurationID else {
                 throw DirectoryError(.manifest, "its configuration id is not that of its parameters")
             }
             return made
@@ -135,7 +135,7 @@ struct BuildManifest: Codable, Sendable, Equatable {
     /// Name of the version with this manifest: its number and the head of the manifest's SHA-256.
     static func versionName(number: Int, manifest bytes: [UInt8]) -> String {
         let digits = String(number)
-        return String(repeating: "0", count: max(0, 6 - digits.count)) + digits + "-" + SHA256.hash(bytes).prefix(8).hex
+        return String(repeating: "0", count: max(0, 6 - digits.count)) + digits + "-" + SHA256.hash(bytes).prefix(8).hexadecimal
     }
 
     /// Number in the name of a version; nil if it is no such name.
@@ -182,14 +182,6 @@ struct BuildManifest: Codable, Sendable, Equatable {
 
     /// Path of a shard file below a version's folder.
     static func shardPath(folder: String, useCase: String, shard: Int) -> String { "\(folder)/\(useCase)/\(shard).shard" }
-}
-
-extension Sequence where Element == UInt8 {
-    /// Lower-case hexadecimal digits.
-    var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
 }
 
 extension String {

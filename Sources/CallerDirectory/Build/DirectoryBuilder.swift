@@ -1,6 +1,7 @@
 // `veilring build`: sources to shards to a published version (issue 2, items 5 and 6).
 
 import CLinux
+import Cryptography
 import Glibc
 import KeywordPIR
 import Synchronization
@@ -262,7 +263,8 @@ public struct DirectoryBuilder: Sendable {
                 shapes.append(shape)
             }
             return BuildManifest.ShardRecord(
-                shape: index, rows: shard.rows, bytes: shard.file.bytes, digest: shard.file.digest.hex, content: shard.content)
+                shape: index, rows: shard.rows, bytes: shard.file.bytes, digest: shard.file.digest.hexadecimal,
+                content: shard.content)
         }
         let parameters: UseCaseParameters
         do {
@@ -277,7 +279,8 @@ public struct DirectoryBuilder: Sendable {
         return BuildManifest.UseCaseRecord(
             name: plan.name, kind: plan.kind.rawValue, rows: rows, set: BuildManifest.SetRecord(plan.set),
             hashFunctionCount: plan.table.hashFunctionCount, otherShardCount: other,
-            keyCompression: plan.compression.rawValue, configurationID: parameters.configurationID.hex, leastNoiseBudget: nil,
+            keyCompression: plan.compression.rawValue, configurationID: parameters.configurationID.hexadecimal,
+            leastNoiseBudget: nil,
             sizing: BuildManifest.SizingRecord(
                 shardCount: plan.choosesShardCount ? plan.shardCount : nil, buckets: buckets,
                 bucketSize: plan.table.maxSerializedBucketSize, parameterSet: plan.setName),

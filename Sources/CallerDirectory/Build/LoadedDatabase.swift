@@ -144,7 +144,7 @@ public struct LoadedDatabase: Sendable {
 }
 
 extension LoadedUseCase {
-    fileprivate var identity: String { name + " " + parameters.configurationID.hex }
+    fileprivate var identity: String { name + " " + parameters.configurationID.hexadecimal }
 }
 
 /// Engines by parameters: making one takes longer than anything else in a load.

@@ -123,7 +123,7 @@ struct ShardedRows: Sendable {
             }
         }
         hasher.update(buffer)
-        return hasher.finish().hex
+        return hasher.finish().hexadecimal
     }
 
     /// The rows as a table takes them.

@@ -8,7 +8,6 @@ import ObliviousHTTP
 import PrivacyPass
 
 extension LiveCheck {
-    static let wellKnownPath = "/.well-known/ohttp-gateway"
     static let keysType = "application/ohttp-keys"
     /// Seconds for which keys and directory should be kept at least.
     static let leastCacheTime = 60
@@ -44,10 +43,11 @@ extension LiveCheck {
     /// The configuration that a phone would use.
     private mutating func checkKeyConfiguration(_ gateway: HTTPURL) -> KeyConfiguration? {
         var url = gateway
-        var path = Self.wellKnownPath
+        var path = KeyConfiguration.wellKnownPath
         if let text = target.keys {
             guard let given = try? HTTPURL(text) else {
-                report.fail(.keyConfiguration, "--keys is no URL", mend: "https://gateway.example.net\(Self.wellKnownPath)")
+                report.fail(
+                    .keyConfiguration, "--keys is no URL", mend: "https://gateway.example.net\(KeyConfiguration.wellKnownPath)")
                 return nil
             }
             url = given
@@ -141,16 +141,16 @@ extension LiveCheck {
 
     private mutating func checkRoutes(_ gateway: HTTPURL) {
         var missing: [String] = []
-        for path in [Self.wellKnownPath, "/ohttp-keys", "/"] {
+        for path in [KeyConfiguration.wellKnownPath, "/ohttp-keys", "/"] {
             let answer = try? get(gateway, path, ["accept": Self.keysType])
             if answer?.status != 200 || answer?.fields["content-type"] != Self.keysType { missing.append(path) }
         }
         if missing.isEmpty {
-            report.ok(.gatewayRoutes, "\(Self.wellKnownPath), /ohttp-keys and /")
+            report.ok(.gatewayRoutes, "\(KeyConfiguration.wellKnownPath), /ohttp-keys and /")
         } else {
             report.warn(
                 .gatewayRoutes, "no keys at \(missing.joined(separator: ", "))",
-                mend: "the vendor is told one URL; RFC 9540 clients look at \(Self.wellKnownPath)")
+                mend: "the vendor is told one URL; RFC 9540 clients look at \(KeyConfiguration.wellKnownPath)")
         }
     }
 

@@ -5,6 +5,7 @@ import DeviceClient
 import HTTPClient
 import HTTPCore
 import LookupMessages
+import ObliviousHTTP
 import PrivacyPass
 import Protobuf
 
@@ -213,8 +214,8 @@ extension LiveCheck {
             report.fail(
                 .limits, "\(error)",
                 mend: "relay, gateway and what is in front must take the sizes that `veilring check --config` prints")
-        case .refused("gateway", _, _), .refused(Self.wellKnownPath, _, _), .malformedAnswer("gateway"),
-            .malformedAnswer(Self.wellKnownPath):
+        case .refused("gateway", _, _), .refused(KeyConfiguration.wellKnownPath, _, _), .malformedAnswer("gateway"),
+            .malformedAnswer(KeyConfiguration.wellKnownPath):
             report.fail(.encapsulation, "\(error)", mend: Self.remedy(error))
         case .unusableConfiguration, .noKeyConfiguration, .malformedAnswer, .refused("/config", _, _):
             report.fail(.configurations, "\(error)", mend: "build again with this version, and let nothing change the answers")

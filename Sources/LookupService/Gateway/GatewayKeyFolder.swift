@@ -110,7 +110,7 @@ extension StoredKey {
     /// A gateway key. Its name is the id of the wire and a hash of its public key; the private key is 32 bytes in base64.
     fileprivate init(_ key: X25519PrivateKey, id: UInt8, times: GatewayKeyTimes) throws(CryptographyError) {
         let hash = SHA256.hash(key.publicKey).prefix(15)
-        let name = ([id] + hash).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let name = ([id] + hash).hexadecimal
         let secret = Data(try key.rawBytes().exposed).base64EncodedString()
         self.init(kind: .gateway, name: name, created: times.created, privateKey: secret)
         self = with(times)

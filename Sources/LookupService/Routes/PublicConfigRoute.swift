@@ -51,7 +51,7 @@ struct CacheableBody: Sendable {
     init(_ bytes: [UInt8], type: String) {
         self.bytes = bytes
         self.type = type
-        tag = "\"" + SHA256.hash(bytes).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\""
+        tag = "\"" + SHA256.hash(bytes).prefix(16).hexadecimal + "\""
     }
 
     /// The answer, or 304 when the asker has this body already.

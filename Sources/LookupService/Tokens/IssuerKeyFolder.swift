@@ -128,7 +128,7 @@ public struct IssuerKeyFolder: Sendable {
     ) throws(IssuerKeyError) -> String {
         let (key, pem) = try make(schedule, at: now)
         let record = StoredKey(
-            kind: .issuer, name: key.publicKey.id.hexadecimal, tier: tier, created: now, privateKey: pem)
+            kind: .issuer, name: key.publicKey.id.bytes.hexadecimal, tier: tier, created: now, privateKey: pem)
         try save(record.with(times))
         return record.name
     }

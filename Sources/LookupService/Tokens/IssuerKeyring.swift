@@ -54,7 +54,7 @@ struct IssuerKeyring: Sendable {
         } catch {
             throw .unreadable(name: String(record.name.prefix(8)), reason: "\(error)")
         }
-        guard key.publicKey.id.hexadecimal == record.name else {
+        guard key.publicKey.id.bytes.hexadecimal == record.name else {
             throw .unreadable(name: String(record.name.prefix(8)), reason: "its name is not the id of the key inside")
         }
         return key
@@ -111,11 +111,6 @@ extension StoredKey {
         record.verifyUntil = times.verifyUntil
         return record
     }
-}
-
-extension TokenKeyID {
-    /// 64 digits.
-    var hexadecimal: String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }
 
 /// What can be wrong with the issuer's keys. No text holds anything secret.

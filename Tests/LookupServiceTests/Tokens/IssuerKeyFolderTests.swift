@@ -2,6 +2,7 @@
 // (service.md 2.2, 2.6; field case F31).
 
 import CallerDirectory
+import Cryptography
 import Foundation
 import HTTPCore
 import PrivacyPass
@@ -142,7 +143,7 @@ struct IssuerKeyFolderTests {
     func removal() throws {
         let subject = try TokenServiceUnderTest()
         let token = try subject.fetchToken()
-        let name = try subject.tokenKey("AAAA").id.hexadecimal
+        let name = try subject.tokenKey("AAAA").id.bytes.hexadecimal
         let folder = try Self.folder(subject)
         #expect(throws: IssuerKeyError.noSuchKey("zz")) { try folder.remove(prefix: "zz", at: subject.clock.now) }
         #expect(throws: IssuerKeyError.noSuchKey("")) { try folder.remove(prefix: "", at: subject.clock.now) }
@@ -150,7 +151,7 @@ struct IssuerKeyFolderTests {
         subject.roles.maintain(log: subject.log)
         #expect(subject.config(token).status == 401)
         subject.roles.maintain(log: subject.log)
-        #expect(try subject.tokenKey("AAAA").id.hexadecimal != name)
+        #expect(try subject.tokenKey("AAAA").id.bytes.hexadecimal != name)
         #expect(subject.config(try subject.fetchToken()).status == 200)
     }
 
@@ -158,16 +159,16 @@ struct IssuerKeyFolderTests {
     func removalDuringRotation() throws {
         let subject = try TokenServiceUnderTest()
         let folder = try Self.folder(subject)
-        let before = try subject.tokenKey("AAAA").id.hexadecimal
+        let before = try subject.tokenKey("AAAA").id.bytes.hexadecimal
         let (announced, begins) = try folder.rotate(tier: "free", at: subject.clock.now)
         _ = try folder.remove(prefix: before, at: subject.clock.now)
         subject.roles.maintain(log: subject.log)
-        let now = try subject.tokenKey("AAAA").id.hexadecimal
+        let now = try subject.tokenKey("AAAA").id.bytes.hexadecimal
         #expect(now != before && now != announced)
         #expect(subject.config(try subject.fetchToken()).status == 200)
         subject.clock.advance(begins - subject.clock.now)
         subject.roles.maintain(log: subject.log)
-        #expect(try subject.tokenKey("AAAA").id.hexadecimal == announced)
+        #expect(try subject.tokenKey("AAAA").id.bytes.hexadecimal == announced)
     }
 
     @Test("no two live keys share the byte by which requests name them")
