@@ -282,7 +282,7 @@ final class HTTP1Connection: LoopConnection {
 
     // Handling.
 
-    private func handle(_ body: [UInt8]) {
+    private func handle(_ body: consuming [UInt8]) {
         guard var current else { return close() }
         if let lease = current.lease, !lease.grow(to: body.count) { return refuse(.bodyBudget, status: 503) }
         let cancellation = HTTPCancellation()

@@ -74,7 +74,8 @@ public final class LookupService: HTTPHandler {
             WorkPool.Settings(
                 name: "signer", threads: options.signingThreads ?? max(1, options.computeThreads / 2),
                 niceness: options.computeNiceness, rules: issuing, waitingTime: options.waitingTime))
-        // Junk costs as much as a real request, so half of the cores at most are busy with it (service.md 8.4).
+        // Junk costs as much as a real request, so half of the cores at most are busy with it (service.md 8.4), event loops that
+        // take a place of these threads included.
         openers = WorkPool(
             WorkPool.Settings(
                 name: "opener", threads: gateway == nil ? 1 : max(1, options.computeThreads / 2),

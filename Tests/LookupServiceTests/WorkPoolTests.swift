@@ -94,6 +94,36 @@ struct WorkPoolTests {
         #expect(done.wait(timeout: Self.long) == .success)
     }
 
+    @Test("work in the place of a thread: one place for both, and what came meanwhile is done")
+    func workHere() {
+        let pool = WorkPool(
+            WorkPool.Settings(name: "test", threads: 1, rules: LineRules(queries: 0, upkeep: 2), waitingTime: .seconds(60)))
+        let journal = Journal()
+        let done = DispatchSemaphore(value: 0)
+        let isDone = pool.runHere {
+            #expect(pool.idleThreads == 0)
+            #expect(!pool.runHere { journal.add("a second place") })
+            #expect(
+                pool.submit(
+                    WorkItem(
+                        rank: .upkeep,
+                        run: {
+                            journal.add("meanwhile")
+                            done.signal()
+                        }, refuse: { _ in })) == nil)
+            journal.add("here")
+        }
+        #expect(isDone && done.wait(timeout: Self.long) == .success)
+        #expect(journal.entries == ["here", "meanwhile"])
+        // The thread becomes idle just after it has signalled.
+        for _ in 0..<10_000 where pool.idleThreads == 0 { usleep(1000) }
+        #expect(pool.runHere { journal.add("again") } && pool.idleThreads == 1)
+        let (blocked, gate) = blockedPool(queries: 1)
+        #expect(!blocked.runHere { journal.add("no place") })
+        gate.signal()
+        #expect(journal.entries.last == "again")
+    }
+
     @Test("threads give way by as many steps as they were told, and only they")
     func niceness() {
         @Sendable func ownNiceness() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }

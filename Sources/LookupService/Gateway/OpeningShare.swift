@@ -7,7 +7,7 @@ import Synchronization
 final class OpeningShare: Sendable {
     /// Longer ones take longer than the way to another thread.
     static let longestBody = 64 << 10
-    /// Times as long as an opening took, none is begun after it.
+    /// Times as long as a turn took, none is begun after it.
     private static let pause = 3
 
     /// A request that is being opened.
@@ -27,7 +27,7 @@ final class OpeningShare: Sendable {
         }
     }
 
-    /// The request was opened, or refused.
+    /// What the event loop does for the request is done.
     func end(_ turn: consuming Turn, at now: ContinuousClock.Instant = .now) {
         let pause = turn.began.duration(to: now) * Self.pause
         next.withLock { $0 = now.advanced(by: pause) }

@@ -26,16 +26,17 @@ extension LookupService {
     func takeEncapsulated(
         _ call: ServiceCall, _ body: SealedBody, in form: EncapsulationForm, by gateway: ObliviousGateway
     ) {
-        if body.count <= OpeningShare.longestBody, let turn = openingShare.begin() {
-            let opened = open(call, body, in: form, by: gateway)
-            openingShare.end(turn)
-            if let opened { dispatch(opened.plaintext, of: call, sealer: opened.sealer, by: gateway) }
-            return
-        }
-        let work = WorkItem(rank: .upkeep) { [self] in
+        let openAndDispatch = { @Sendable [self] in
             guard let opened = open(call, body, in: form, by: gateway) else { return }
             dispatch(opened.plaintext, of: call, sealer: opened.sealer, by: gateway)
-        } refuse: {
+        }
+        // A chunked one may have thousands of pieces. Everything that an event loop does for it counts, what is inside too.
+        if form == .whole, body.count <= OpeningShare.longestBody, let turn = openingShare.begin() {
+            let isDone = openers.runHere(openAndDispatch)
+            openingShare.end(turn)
+            if isDone { return }
+        }
+        let work = WorkItem(rank: .upkeep, run: openAndDispatch) {
             call.refuse($0)
         }
         if let refusal = openers.submit(work) { call.refuse(refusal) }

@@ -175,20 +175,35 @@ final class WorkPool: Sendable {
         }
     }
 
+    /// Does the work here, in the place of a thread that has none, which is not woken; false, and nothing done, if there is none.
+    func runHere(_ work: () -> Void) -> Bool {
+        let place = state.withLock { state -> Int? in
+            guard let worker = state.idle.popLast() else { return nil }
+            state.begin(worker, seconds: 0)
+            return worker
+        }
+        guard let worker = place else { return false }
+        work()
+        // What came meanwhile is the thread's.
+        if let item = next(for: worker) { start(item, on: worker) }
+        return true
+    }
+
     /// Does what waits, then becomes idle.
     private func goOn(_ worker: Int) {
-        while true {
-            let item = state.withLock { state -> WorkItem? in
-                if let item = state.line.next() {
-                    state.begin(worker, seconds: item.seconds)
-                    return item
-                }
-                state.runs[worker] = nil
-                state.idle.append(worker)
-                return nil
+        while let item = next(for: worker) { item.run() }
+    }
+
+    /// What a thread that has finished is to do; nil: it is idle now.
+    private func next(for worker: Int) -> WorkItem? {
+        state.withLock { state in
+            if let item = state.line.next() {
+                state.begin(worker, seconds: item.seconds)
+                return item
             }
-            guard let item else { return }
-            item.run()
+            state.runs[worker] = nil
+            state.idle.append(worker)
+            return nil
         }
     }
 }
