@@ -119,6 +119,9 @@ extension Kernels32 {
                     let u = selection + (Int(indices[a]) &* 2 &* selectionStride &+ i)
                     let v = u + selectionStride
                     cprocessor_prefetch(p + prefetchDistance)
+                    // The next tile of so many rows is more than the processor foresees.
+                    cprocessor_prefetch_near(u + 16)
+                    cprocessor_prefetch_near(v + 16)
                     let x = load(p, 0)
                     let y = load(p, 8)
                     let (xe, xo, ye, yo) = (even(x), odd(x), even(y), odd(y))

@@ -2,6 +2,8 @@
 // in two where both limbs stay below 2^31, so that 64-bit lanes take many products before they are brought back below q.
 
 #if RING_KERNELS_AVX2
+    import CProcessor
+
     extension Kernels64 {
         /// Sums of products of residues that are split into two limbs of s bits and more: Σ low·low, Σ crossed, Σ high·high.
         struct Sums {
@@ -116,6 +118,9 @@
                     for a in start..<end {
                         let x = splitter.limbs(load(block, a &* 8))
                         let u = selection + (Int(indices[a]) &* 2 &* selectionStride &+ i)
+                        // The next tile of so many rows is more than the processor foresees.
+                        cprocessor_prefetch_near(u + 8)
+                        cprocessor_prefetch_near(u + (selectionStride &+ 8))
                         s0.add(x, splitter.limbs(load(u, 0)))
                         s1.add(x, splitter.limbs(load(u, selectionStride)))
                     }
