@@ -54,20 +54,23 @@ public struct ResponseSealer: Sendable {
     public func seal(inPlace buffer: inout [UInt8]) throws(CryptographyError) {
         guard buffer.count >= nonceLength else { throw .badLength(expected: nonceLength, got: buffer.count) }
         let fresh = secret.freshNonce()
-        let (key, nonce) = try secret.key(responseNonce: fresh)
         buffer.replaceSubrange(..<fresh.count, with: fresh)
-        try key.seal(inPlace: &buffer, from: fresh.count, nonce: nonce)
+        try seal(behindNonce: &buffer)
     }
 
     /// With a given nonce, for vectors.
     func seal(_ plaintext: some Collection<UInt8>, responseNonce: [UInt8]) throws(CryptographyError) -> [UInt8] {
-        let (key, nonce) = try secret.key(responseNonce: responseNonce)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(responseNonce.count + plaintext.count + AEADAlgorithm.tagLength)
         bytes += responseNonce
         bytes += plaintext
-        try key.seal(inPlace: &bytes, from: responseNonce.count, nonce: nonce)
+        try seal(behindNonce: &bytes)
         return bytes
+    }
+
+    private func seal(behindNonce buffer: inout [UInt8]) throws(CryptographyError) {
+        let (key, nonce) = try secret.key(responseNonce: buffer[..<nonceLength])
+        try key.seal(inPlace: &buffer, from: nonceLength, nonce: nonce)
     }
 }
 

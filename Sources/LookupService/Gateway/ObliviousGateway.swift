@@ -23,9 +23,8 @@ public struct GatewayTargets: Sendable, Equatable {
     /// Whether a request with this scheme and authority is for us.
     func contains(scheme: String, authority: String) -> Bool {
         switch scheme {
-        // As clients write it, most of the time.
-        case "https": secure.contains(authority) || secure.contains(Self.normal(authority, defaultPort: ":443"))
-        case "http": cleartext.contains(authority) || cleartext.contains(Self.normal(authority, defaultPort: ":80"))
+        case "https": secure.contains(Self.normal(authority, defaultPort: ":443"))
+        case "http": cleartext.contains(Self.normal(authority, defaultPort: ":80"))
         default: false
         }
     }
